@@ -1,5 +1,5 @@
 // The log moves into the database while writing goes on: it stays small, and the loop never moves much of it at once.
-import { copyFileSync, statSync } from 'node:fs';
+import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -241,6 +241,18 @@ describe('a long log', () => {
     expect(await engine.maintenance.clearRemoved()).toBe(true);
     expect(asked).toBeGreaterThan(3);
     expect(logPages()).toBe(0);
+    // One that is not free for long is not waited for.
+    await commitBesideReader(160);
+    asked = 0;
+    Database.prototype.exec = function watchedExec(this: Database.Database, sql) {
+      if (sql === 'BEGIN IMMEDIATE') {
+        asked += 1;
+        if (asked === 1) exec.call(other, 'begin immediate');
+      }
+      return exec.call(this, sql);
+    };
+    expect(await engine.maintenance.clearRemoved()).toBe(false);
+    expect(asked).toBeLessThan(20);
     other.close();
   });
 });
@@ -307,13 +319,35 @@ describe('the file of a long log', () => {
   });
 
   it('stays as it is while the log has no page on the disk', () => {
-    // A log that was not begun anew looks like this one, whose file is still what a process would read that comes next.
-    const empty = openConnection(join(folder, 'empty.db'), { durability: 'full', lockTimeoutMs: 0 });
-    const log = new LogFile({ file, writer, reader: empty });
-    const before = size();
+    // A write that failed has begun it anew in memory only: a process that comes next reads the old one.
+    const old = readFileSync(`${file}-wal`);
+    writer.pragma('wal_checkpoint(TRUNCATE)');
+    writeFileSync(`${file}-wal`, old);
+    const log = new LogFile({ file, writer, reader });
+    expect(createLogReader(reader)()).toEqual({ pages: 0, moved: 0 });
     expect(log.cutPiece()).toBe(false);
-    expect(size()).toBe(before);
-    empty.close();
+    expect(size()).toBe(old.length);
+    expect(log.beginAnew()).toBe(true);
+    expect(log.cutPiece()).toBe(true);
+  });
+
+  it('is cut also where a short log has begun anew already', () => {
+    const log = new LogFile({ file, writer, reader });
+    for (let time = 0; time < 3; time += 1) expect(log.beginAnew()).toBe(true);
+    expect(createLogReader(reader)().pages).toBeLessThan(20);
+    expect(log.cutPiece()).toBe(true);
+  });
+
+  it('gets no page more while a reader keeps it from beginning anew', () => {
+    const log = new LogFile({ file, writer, reader });
+    const kept = openConnection(file, { durability: 'full', lockTimeoutMs: 0 });
+    kept.exec('begin');
+    kept.prepare('select count(*) from meta').get();
+    write(0.001);
+    const before = createLogReader(reader)();
+    expect(log.beginAnew()).toBe(false);
+    expect(createLogReader(reader)().pages).toBe(before.pages);
+    kept.close();
   });
 
   it('is left to SQLite where it can not be cut', () => {

@@ -67,7 +67,7 @@ export function createLogReader(connection: Connection): () => LogState {
 }
 
 /** Whether storage, or another connection, is what stands in the way just now. */
-function isPassing(error: unknown): boolean {
+export function isPassing(error: unknown): boolean {
   return isStorageError(error) || sqliteCode(error) === 'SQLITE_LOCKED';
 }
 

@@ -2,8 +2,8 @@
 // is told to: one of 240 MB, as a backup of a busy server leaves it, held the loop for 80 ms. Here it goes in pieces.
 import { closeSync, fstatSync, ftruncateSync, openSync } from 'node:fs';
 import { systemErrorCode } from '../file-errors.ts';
-import { checkpoint, createLogReader, type LogState } from './checkpoints.ts';
-import { isStorageError, type Connection } from './connection.ts';
+import { checkpoint, createLogReader, isPassing, type LogState } from './checkpoints.ts';
+import type { Connection } from './connection.ts';
 
 /** Freed at once, bytes: 3 ms on a disk. */
 export const logPieceBytes = 8 * 1_048_576;
@@ -50,10 +50,11 @@ export class LogFile {
     try {
       this.#change.run();
     } catch (error) {
-      if (isStorageError(error)) return false;
+      if (isPassing(error)) return false;
       throw error;
     }
-    return this.#readLog().pages < pages;
+    // What was added to the one before makes it longer; a log without a page has begun with this one.
+    return pages === 0 || this.#readLog().pages <= pages;
   }
 
   /**
@@ -67,7 +68,7 @@ export class LogFile {
     try {
       writer.exec('BEGIN IMMEDIATE');
     } catch (error) {
-      if (isStorageError(error)) return null;
+      if (isPassing(error)) return null;
       throw error;
     }
     try {

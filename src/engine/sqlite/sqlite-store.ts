@@ -19,15 +19,8 @@ import type {
 } from '../engine.ts';
 import { StoreUnavailableError } from '../engine.ts';
 import { LogFollower } from '../log-follower.ts';
-import { checkpoint, Checkpoints } from './checkpoints.ts';
-import {
-  assertSettings,
-  isStorageError,
-  firstRow,
-  openConnection,
-  sqliteCode,
-  type Connection,
-} from './connection.ts';
+import { checkpoint, Checkpoints, isPassing } from './checkpoints.ts';
+import { assertSettings, isStorageError, firstRow, openConnection, type Connection } from './connection.ts';
 import { listCopies, removeCopies } from './copies.ts';
 import { isDiskShort, keepReserve, releaseReserve } from './disk-reserve.ts';
 import { lastSeq } from './log-end.ts';
@@ -59,6 +52,8 @@ const checkpointRetryMs = 5;
 const checkpointAttempts = 12;
 /** Between two pieces of a long log's file that are freed. */
 const cutPauseMs = 10;
+/** So often in a row it is tried to free one, where another process writes. */
+const cutAttempts = 12;
 const logPageSize = 500;
 /** When the reserve is first looked after, and how often while it is missing. */
 const reserveAfterMs = 10_000;
@@ -244,7 +239,6 @@ export class SqliteStore implements Store, Maintenance {
   }
 
   logBytes(): number {
-    // Asked for its size only, never opened: closing a descriptor of ours would drop SQLite's locks.
     return statSync(`${this.#options.file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   }
 
@@ -268,11 +262,12 @@ export class SqliteStore implements Store, Maintenance {
 
   /** Frees the most of a long log's file, where it can, in pieces with pauses between them. */
   async #cutLog(): Promise<void> {
-    const isLong = (): boolean => this.logBytes() > 2 * logPieceBytes;
-    if (!isLong() || !this.#isFree() || !this.#logFile.beginAnew()) return;
-    for (let more: boolean | null = true; more !== false && isLong() && !this.#closed;) {
+    if (this.logBytes() <= 2 * logPieceBytes || !this.#isFree() || !this.#logFile.beginAnew()) return;
+    for (let inVain = 0; inVain < cutAttempts && !this.#closed;) {
       await new Promise((resolve) => setTimeout(resolve, cutPauseMs));
-      if (this.#isFree()) more = this.#logFile.cutPiece();
+      const more = this.#isFree() ? this.#logFile.cutPiece() : null;
+      if (more === false) return;
+      inVain = more === null ? inVain + 1 : 0;
     }
   }
 
@@ -434,7 +429,7 @@ function truncateWal(writer: Connection): boolean {
   try {
     return writer.prepare<[], { busy: number }>('pragma wal_checkpoint(TRUNCATE)').get()?.busy === 0;
   } catch (error) {
-    if (isStorageError(error) || sqliteCode(error) === 'SQLITE_LOCKED') return false;
+    if (isPassing(error)) return false;
     throw error;
   }
 }
