@@ -1,6 +1,6 @@
 // What the service throws away by itself: old events and sessions that are over, and
 // nothing that someone still needs.
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { runMaintenance } from '../../src/services/data/maintenance.ts';
 import { readEvents } from '../../src/services/core/event-log.ts';
 import { markAddress } from '../../src/services/mail/mail-addresses.ts';
@@ -78,4 +78,29 @@ it('forgets that mails came back after a month, and never that a person wants no
   app.clock.advance(2 * day);
   await runMaintenance(app.service);
   expect(await noted()).toEqual([{ state: 'stopped' }]);
+});
+
+it('clears what was removed also after a time that went wrong', async () => {
+  const { application } = await createOrganization(app, 'delta');
+  const visitor = createVisitor(app, application);
+  const conversationId = await createConversation(visitor);
+  const id = await createMessage(visitor, conversationId, 'soon gone');
+  const clear = vi.spyOn(app.service.engine.maintenance, 'clearRemoved');
+  const failure = new Error('no such luck');
+  clear.mockRejectedValueOnce(failure);
+  try {
+    expect((await visitor.call('DELETE', `/conversations/${conversationId}/messages/${id}`)).status).toBe(
+      200,
+    );
+    app.clock.advance(5_000);
+    await expect.poll(() => clear.mock.calls.length).toBe(1);
+    await expect
+      .poll(() => {
+        app.clock.advance(1_000);
+        return clear.mock.calls.length;
+      })
+      .toBeGreaterThan(1);
+  } finally {
+    clear.mockRestore();
+  }
 });

@@ -68,11 +68,18 @@ function clearAfterRemovals({ engine }: Service, onError: (error: unknown) => vo
   let cancel: (() => void) | null = null;
   const plan = (ms: number): void => {
     cancel ??= engine.clock.after(ms, () => {
-      engine.maintenance.clearRemoved().then((cleared) => {
-        cancel = null;
-        // A reader of another process kept a part back.
-        if (!cleared) plan(clearAgainAfterMs);
-      }, onError);
+      engine.maintenance.clearRemoved().then(
+        (cleared) => {
+          cancel = null;
+          // A reader of another process kept a part back.
+          if (!cleared) plan(clearAgainAfterMs);
+        },
+        (error: unknown) => {
+          cancel = null;
+          onError(error);
+          plan(clearAgainAfterMs);
+        },
+      );
     });
   };
   const unsubscribe = engine.store.subscribe(({ events, configuration }) => {
