@@ -48,7 +48,7 @@ it('work that a user waits for goes in whole slices, with what other users wait 
 });
 
 it('beside many it goes in short ones: every message that comes waits for the whole of one', async () => {
-  expect(await slice('awaited', true)).toEqual({ rows: 4, places: [undefined], turns: [] });
+  expect(await slice('awaited', true)).toEqual({ rows: 2, places: [undefined], turns: [] });
 });
 
 it('the server\u2019s own goes in short ones behind it, at the pace that users leave, its commit counted in', async () => {

@@ -28,6 +28,7 @@ async function backUp(
   { force = false, encrypt = false, ...given }: BackupOptions,
   [file = '']: readonly string[],
 ): Promise<void> {
+  giveWay();
   const config = context.config();
   assertFolder(
     config,
@@ -38,7 +39,6 @@ async function backUp(
   const passphrase = encrypted ? await newPassphrase(context, given) : null;
   const { backUpDataFolder: backUpFolder } = await import('../../data-folder.ts');
   const { writeIdleBackup } = await import('../../engine/open-engine.ts');
-  giveWay();
   const { file: path, facts } = await backUpFolder(config, file, force, Date.now(), passphrase, (...work) =>
     writeIdleBackup(helperEnvironment(), ...work),
   );
@@ -70,8 +70,8 @@ async function backUp(
 }
 
 /**
- * Reading and checking the whole database takes a processor for a while: a server beside it comes first. What is written in
- * idle time gives way further still.
+ * Loading the program, and reading and checking the whole database, take a processor for a while: a server beside it comes
+ * first. What is written in idle time gives way further still.
  */
 function giveWay(): void {
   try {

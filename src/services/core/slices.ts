@@ -7,9 +7,7 @@ import type { Service } from '../service.ts';
 
 /** A slice ends after so long, or so many rows: the write lock must be free again within 50 ms. */
 const maxSliceMs = 15;
-/** Of one that a user waits for, beside many others: their messages wait for as long as it takes. */
-const besideManyMs = 4;
-/** Of one that no user waits for, while users are served. */
+/** Of one that no user waits for, while users are served; also of one that a user waits for, beside many others: their messages wait for as long as it takes. */
 const shortSliceMs = 2;
 /** What such a one holds the loop for: its last statement begins before the limit and ends behind it, and its commit writes what it has changed. */
 const shortSliceTurnMs = 3;
@@ -133,9 +131,8 @@ export function sliceBudget(
   kind?: SliceKind,
 ): SliceBudget {
   const began = clock.monotonic();
-  const isShort = kind === 'background' && pace.hasUsers();
-  const isBesideMany = kind === 'awaited' && pace.hasManyUsers();
-  const most = isShort ? shortSliceMs : isBesideMany ? besideManyMs : maxSliceMs;
+  const isShort = (kind === 'background' && pace.hasUsers()) || (kind === 'awaited' && pace.hasManyUsers());
+  const most = isShort ? shortSliceMs : maxSliceMs;
   let rows = 0;
   return (more) => {
     rows += more;
