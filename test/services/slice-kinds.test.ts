@@ -1,6 +1,6 @@
 // Owns: that long work which a user waits for is not put behind other users, and that the server's own is.
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { writeSlice, type SliceKind } from '../../src/services/core/slices.ts';
+import { computeSlice, writeSlice, type SliceKind } from '../../src/services/core/slices.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 
 let app: TestApp;
@@ -54,4 +54,27 @@ it('beside many it goes in short ones: every message that comes waits for the wh
 it('the server\u2019s own goes in short ones behind it, at the pace that users leave, its commit counted in', async () => {
   for (const hasMany of [false, true])
     expect(await slice('background', hasMany)).toEqual({ rows: 2, places: ['behind'], turns: [3] });
+});
+
+it('what only computes goes in whole slices, one in each turn of the loop, and in short ones beside many, with others between', async () => {
+  const { service, clock } = app;
+  const { pace } = service.engine;
+  async function compute(hasMany: boolean): Promise<string[]> {
+    vi.spyOn(pace, 'hasManyUsers').mockReturnValue(hasMany);
+    const seen: string[] = [];
+    // It would have to wait for less than the next slice does, if that waits.
+    const other = setTimeout(() => seen.push('other'), hasMany ? 1 : 60_000);
+    for (let slices = 0; slices < 2; slices += 1)
+      await computeSlice(service, 'acme', (full) => {
+        for (let row = 1; ; row += 1) {
+          clock.advance(1);
+          if (full(1)) return void seen.push(`${row} rows`);
+        }
+      });
+    clearTimeout(other);
+    vi.restoreAllMocks();
+    return seen;
+  }
+  expect(await compute(false)).toEqual(['15 rows', '15 rows']);
+  expect(await compute(true)).toEqual(['2 rows', 'other', '2 rows']);
 });

@@ -7,13 +7,15 @@ import type { Service } from '../service.ts';
 
 /** A slice ends after so long, or so many rows: the write lock must be free again within 50 ms. */
 const maxSliceMs = 15;
-/** Of one that no user waits for, while users are served; also of one that a user waits for, beside many others: their messages wait for as long as it takes. */
+/** Of one that no user waits for, while users are served, and of any beside many users: their messages wait for as long as it takes. */
 const shortSliceMs = 2;
 /** What such a one holds the loop for: its last statement begins before the limit and ends behind it, and its commit writes what it has changed. */
 const shortSliceTurnMs = 3;
 const maxSliceRows = 400;
 /** Between two slices, so that others who wait for the lock get it. */
 const pauseMs = 10;
+/** Between two slices that take no lock, beside many users: in each turn of the loop one would make all of these longer. */
+const computePauseMs = 3;
 /** Removed by one statement; rows with words in an index take a millisecond each. */
 const removedRows = 10;
 /** Numbers of the event log that one statement looks at. */
@@ -66,7 +68,7 @@ export function computeSlice<T>(
 ): Promise<T> {
   return limitOf(computing, service.engine)(organization, async () => {
     const done = await work(sliceBudget(service));
-    await yieldToLoop();
+    await (service.engine.pace.hasManyUsers() ? sleep(computePauseMs) : yieldToLoop());
     return done;
   });
 }
@@ -125,13 +127,13 @@ function limitOf(limits: WeakMap<Service['engine'], FairLimit>, engine: Service[
   return limit;
 }
 
-/** The budget of one slice, which begins now. @param kind of a slice that writes; left out: one that only reads or computes */
+/** The budget of one slice, which begins now. */
 export function sliceBudget(
   { engine: { clock, pace } }: Pick<Service, 'engine'>,
-  kind?: SliceKind,
+  kind: SliceKind = 'awaited',
 ): SliceBudget {
   const began = clock.monotonic();
-  const isShort = (kind === 'background' && pace.hasUsers()) || (kind === 'awaited' && pace.hasManyUsers());
+  const isShort = kind === 'background' ? pace.hasUsers() : pace.hasManyUsers();
   const most = isShort ? shortSliceMs : maxSliceMs;
   let rows = 0;
   return (more) => {
