@@ -15,6 +15,7 @@ import type { OperationName, Output, RawInput } from '../src/protocol/operations
 import type { Actor, MemberActor, VisitorActor } from '../src/services/core/actor.ts';
 import { execute } from '../src/services/execute.ts';
 import { serveQuestions, type Answers, type Pair, type Way } from './protocol.ts';
+import { searchedWord } from './texts.ts';
 
 const [folder = '', pairCount = '50', kind, hook = ''] = process.argv.slice(2);
 /** Everything that tells of a message is on: visitors have addresses, members browsers, the organization a webhook. */
@@ -170,7 +171,7 @@ async function prepareWork(): Promise<Pick<Answers, 'work' | 'rest'>> {
   let underWay: Promise<unknown> = Promise.resolve();
   const search = async (): Promise<void> => {
     while (working) {
-      await call(actor, 'staff.conversations.list', { q: 'lazy' });
+      await call(actor, 'staff.conversations.list', { q: searchedWord });
       done['searches'] = (done['searches'] ?? 0) + 1;
       await pause(searchEveryMs);
     }

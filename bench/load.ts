@@ -5,11 +5,21 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import type { Address, Order, Pair, Sent } from './protocol.ts';
+import { naturalTexts, sentence } from './texts.ts';
 
-const content = 'The quick brown fox jumps over the lazy dog. '.repeat(5).slice(0, 200);
 const drainMs = 20_000;
 /** Another generator's ids come later in the order, and are never the same. */
 const generation = `${Date.now().toString(36)}-${process.pid}`;
+
+/** What is sent, one after the other, again and again. */
+let texts: readonly string[] = [sentence];
+let nextText = 0;
+
+function takeText(): string {
+  const text = texts[nextText] ?? sentence;
+  nextText = (nextText + 1) % texts.length;
+  return text;
+}
 
 /** What was sent and what came back. */
 class Tally {
@@ -109,7 +119,7 @@ async function socketSender(
     socket.send(
       wrap[pair.framing](
         'message:send',
-        `{"conversationId":"${pair.conversationId}","content":"${content}","clientMessageId":"${tally.send()}"}`,
+        `{"conversationId":"${pair.conversationId}","content":"${takeText()}","clientMessageId":"${tally.send()}"}`,
       ),
     );
   socket.on('message', (data: Buffer) => {
@@ -146,7 +156,7 @@ async function restSender(
   const send = (): void => {
     const id = tally.send();
     sending.push(id);
-    const body = `{"content":"${content}","clientMessageId":"${id}"}`;
+    const body = `{"content":"${takeText()}","clientMessageId":"${id}"}`;
     socket.write(`${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
   };
   let received = '';
@@ -175,6 +185,7 @@ let closedLoop = false;
 
 async function open(order: Extract<Order, { what: 'open' }>): Promise<null> {
   const { address } = order;
+  if (order.natural === true) texts = naturalTexts();
   window = order.window;
   const again = (send: Sender): void => {
     if (closedLoop) send();

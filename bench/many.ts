@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { WebSocket } from 'ws';
 import { median } from './program.ts';
 import { Child, type Address, type Pair } from './protocol.ts';
+import { sentence } from './texts.ts';
 
 const sizes = { staff: 1_000, room: 200, back: 1_000, missed: 20, messages: 150, rounds: 5 };
 const dueWithinMs = 30_000;
-const content = 'The quick brown fox jumps over the lazy dog. '.repeat(5).slice(0, 200);
 
 export interface ManyLine {
   readonly what: string;
@@ -94,7 +94,9 @@ async function sendAll(
       if (data.includes('"message:ack"')) resolve();
     };
     sender.on('message', hear);
-    sender.send(frame('message:send', { conversationId, content, clientMessageId: `${name}-${index}` }));
+    sender.send(
+      frame('message:send', { conversationId, content: sentence, clientMessageId: `${name}-${index}` }),
+    );
     await promise;
     sender.off('message', hear);
   }

@@ -60,6 +60,8 @@ export type Order =
       readonly pairs: readonly Pair[];
       /** Messages under way at once, per pair. */
       readonly window: number;
+      /** Whether messages differ as people's do; left out: all are the same. */
+      readonly natural?: boolean;
     }
   /** `perSecond`: so many messages, evenly; null: as many as are answered. */
   | { readonly what: 'send'; readonly seconds: number; readonly perSecond: number | null }

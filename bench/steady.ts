@@ -211,7 +211,13 @@ async function openContender(
   const address = await child.ask('address');
   const generator = new Child('./load.ts');
   started.push(generator);
-  await generator.request({ what: 'open', address, pairs: await child.ask('pairs:visitor'), window: 1 });
+  await generator.request({
+    what: 'open',
+    address,
+    pairs: await child.ask('pairs:visitor'),
+    window: 1,
+    natural: true,
+  });
   return { server, child, generator, database: address.database, rates: [] };
 }
 
