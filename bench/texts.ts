@@ -21,7 +21,7 @@ function wordAt(rank: number): string {
   return `${(rank * 7_919 + 1_296).toString(36)}${'aeiou'.slice(rank % 5)}`;
 }
 
-/** A word that one in about fifty messages has. */
+/** A word that about one in a hundred messages has. */
 export const searchedWord = wordAt(150);
 
 /**
