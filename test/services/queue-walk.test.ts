@@ -1,7 +1,7 @@
 // The queue answers in stretches what one plain look at all rows would: random questions over random conversations, as
 // lists in every order and as counts of views. And a turn of the loop looks at so many rows, however many there are.
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { ViewQuery } from '../../src/protocol/queue.ts';
 import { rowsPerTurn } from '../../src/services/chat/queue-stretches.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
@@ -161,6 +161,25 @@ function address(query: ViewQuery): string {
     for (const one of [value].flat()) parameters.append(name, String(one));
   return parameters.toString();
 }
+
+it('comes to the end of a search, however late each of its reads begins', async () => {
+  const { store } = app.service.engine;
+  const read = store.read.bind(store);
+  let reads = 0;
+  const late = vi.spyOn(store, 'read').mockImplementation((work) => {
+    reads += 1;
+    // A search that never ends would hold the test as well.
+    if (reads > 500) throw new Error('it reads without an end');
+    app.clock.advance(20);
+    return read(work);
+  });
+  try {
+    const { body } = await member.call('GET', '/conversations?mode=live&q=parcel');
+    expect(body.total).toBeGreaterThan(100);
+  } finally {
+    late.mockRestore();
+  }
+});
 
 it('lists and counts what a plain statement finds, for random questions', async () => {
   const asked = Array.from({ length: 150 }, question);

@@ -62,7 +62,7 @@ it('what only computes goes in whole slices, one in each turn of the loop, and i
   async function compute(hasMany: boolean): Promise<string[]> {
     vi.spyOn(pace, 'hasManyUsers').mockReturnValue(hasMany);
     const seen: string[] = [];
-    // It would have to wait for less than the next slice does, if that waits.
+    // It waits for less than the next slice does, where that waits.
     const other = setTimeout(() => seen.push('other'), hasMany ? 1 : 60_000);
     for (let slices = 0; slices < 2; slices += 1)
       await computeSlice(service, 'acme', (full) => {

@@ -98,7 +98,6 @@ async function findSome(
   }
   let left = stretch.most;
   for (let part = progress.parts[0]; part !== undefined; part = progress.parts[0]) {
-    if (left <= 0 || full(0)) return 'more';
     const began = engine.clock.monotonic();
     const { numbers, after } = await substrings.matches(part.source, part.query, {
       after: part.after,
@@ -112,6 +111,8 @@ async function findSome(
       part.span = spanAfter(part.span, engine.clock.monotonic() - began);
     }
     left -= numbers.length;
+    // After a part, not before the first: a read that begins late must come further all the same.
+    if (progress.parts.length > 0 && (left <= 0 || full(0))) return 'more';
   }
   return 'found';
 }

@@ -14,7 +14,10 @@ const shortSliceTurnMs = 3;
 const maxSliceRows = 400;
 /** Between two slices, so that others who wait for the lock get it. */
 const pauseMs = 10;
-/** Between two slices that take no lock, beside many users: in each turn of the loop one would make all of these longer. */
+/**
+ * Beside many users slices that take no lock pause as well, once they have taken as long as a short slice: one in each turn
+ * of the loop would make all of these longer. What takes less, as most lists of the queue, does not wait for it.
+ */
 const computePauseMs = 3;
 /** Removed by one statement; rows with words in an index take a millisecond each. */
 const removedRows = 10;
@@ -35,6 +38,8 @@ export type SliceBudget = (rows: number) => boolean;
 /** What waits for its turn, by engine: slices that write, and slices that only read and compute. */
 const writing = new WeakMap<Service['engine'], FairLimit>();
 const computing = new WeakMap<Service['engine'], FairLimit>();
+/** How long slices have computed since the last pause, ms. */
+const computed = new WeakMap<Service['engine'], number>();
 
 /**
  * Writes one slice of long work in its organization's turn, and pauses.
@@ -66,9 +71,14 @@ export function computeSlice<T>(
   organization: string,
   work: (full: SliceBudget) => Promise<T> | T,
 ): Promise<T> {
-  return limitOf(computing, service.engine)(organization, async () => {
+  const { engine } = service;
+  return limitOf(computing, engine)(organization, async () => {
+    const began = engine.clock.monotonic();
     const done = await work(sliceBudget(service));
-    await (service.engine.pace.hasManyUsers() ? sleep(computePauseMs) : yieldToLoop());
+    const spentMs = (computed.get(engine) ?? 0) + engine.clock.monotonic() - began;
+    const pauses = spentMs >= shortSliceMs && engine.pace.hasManyUsers();
+    computed.set(engine, pauses ? 0 : Math.min(spentMs, shortSliceMs));
+    await (pauses ? sleep(computePauseMs) : yieldToLoop());
     return done;
   });
 }
