@@ -14,6 +14,7 @@ const intervalMs = 3_600_000;
 /** Removed text leaves the files so soon after it was removed; several removals share one clearing. */
 const clearAfterMs = 5_000;
 const clearAgainAfterMs = 1_000;
+const clearAfterErrorMs = 60_000;
 
 /** Deletes what has expired. @param stopped asked between slices; once true, the rest stays */
 export async function runMaintenance(service: Service, stopped?: () => boolean): Promise<void> {
@@ -66,7 +67,9 @@ export function startMaintenance(
 /** Clears the files soon after messages were deleted or edited, or configuration was changed. */
 function clearAfterRemovals({ engine }: Service, onError: (error: unknown) => void): () => void {
   let cancel: (() => void) | null = null;
+  let stopped = false;
   const plan = (ms: number): void => {
+    if (stopped) return;
     cancel ??= engine.clock.after(ms, () => {
       engine.maintenance.clearRemoved().then(
         (cleared) => {
@@ -77,7 +80,7 @@ function clearAfterRemovals({ engine }: Service, onError: (error: unknown) => vo
         (error: unknown) => {
           cancel = null;
           onError(error);
-          plan(clearAgainAfterMs);
+          plan(clearAfterErrorMs);
         },
       );
     });
@@ -87,6 +90,7 @@ function clearAfterRemovals({ engine }: Service, onError: (error: unknown) => vo
     if (removed || configuration !== null) plan(clearAfterMs);
   });
   return () => {
+    stopped = true;
     unsubscribe();
     cancel?.();
   };
