@@ -246,10 +246,12 @@ export class SqliteStore implements Store, Maintenance {
     for (let attempt = 1; attempt <= checkpointAttempts && !this.#closed; attempt += 1) {
       // It would hold the loop for as long as much of the log takes.
       await this.#checkpoints?.moveMost();
-      await this.#cutLog();
+      const isShort = await this.#cutLog();
       await this.#checkpoints?.moveMost();
       await this.#checkpoints?.rest();
-      if (this.#isFree() && truncateWal(this.#writer)) return true;
+      // At last what is long is freed in one step.
+      if ((isShort || attempt === checkpointAttempts) && this.#isFree() && truncateWal(this.#writer))
+        return true;
       await new Promise((resolve) => setTimeout(resolve, checkpointRetryMs * attempt));
     }
     return false;
@@ -260,15 +262,17 @@ export class SqliteStore implements Store, Maintenance {
     return !this.#closed && !this.#writer.inTransaction && !this.#reader.inTransaction;
   }
 
-  /** Frees the most of a long log's file, where it can, in pieces with pauses between them. */
-  async #cutLog(): Promise<void> {
-    if (this.logBytes() <= 2 * logPieceBytes || !this.#isFree() || !this.#logFile.beginAnew()) return;
+  /** Frees the most of a long log's file, in pieces with pauses between them. @returns whether there is little left */
+  async #cutLog(): Promise<boolean> {
+    if (this.logBytes() <= 2 * logPieceBytes) return true;
+    if (!this.#isFree() || !this.#logFile.beginAnew()) return false;
     for (let inVain = 0; inVain < cutAttempts && !this.#closed;) {
       await new Promise((resolve) => setTimeout(resolve, cutPauseMs));
       const more = this.#isFree() ? this.#logFile.cutPiece() : null;
-      if (more === false) return;
+      if (more === false) return true;
       inVain = more === null ? inVain + 1 : 0;
     }
+    return false;
   }
 
   copies(): Promise<DatabaseCopy[]> {
