@@ -13,15 +13,15 @@ const messages = 4_000;
 /** Numbers from 0 to below 1 that look drawn at random (a linear congruential generator). */
 function draws(): () => number {
   let state = 12_345;
-  return () => (state = (state * 1_103_515_245 + 12_345) % 2_147_483_648) / 2_147_483_648;
+  return () => (state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0) / 2 ** 32;
 }
 
-/** The word of a rank, of three to nine letters. */
+/** The word of a rank: some letters and digits, each word another. */
 function wordAt(rank: number): string {
-  return `${(rank * 7_919 + 1_296).toString(36)}${'aeiou'.slice(rank % 5)}`;
+  return `${(rank * 7_919 + 1_296).toString(36)}${'eiou'.slice(rank % 5)}`;
 }
 
-/** A word that about one in a hundred messages has. */
+/** A word that about one in sixty messages has. */
 export const searchedWord = wordAt(150);
 
 /**
