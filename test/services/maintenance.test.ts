@@ -1,7 +1,8 @@
 // What the service throws away by itself: old events and sessions that are over, and
 // nothing that someone still needs.
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { runMaintenance } from '../../src/services/data/maintenance.ts';
+import type { Engine } from '../../src/engine/engine.ts';
+import { runMaintenance, startMaintenance } from '../../src/services/data/maintenance.ts';
 import { readEvents } from '../../src/services/core/event-log.ts';
 import { markAddress } from '../../src/services/mail/mail-addresses.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
@@ -103,4 +104,28 @@ it('clears what was removed also after a time that went wrong', async () => {
   } finally {
     clear.mockRestore();
   }
+});
+
+it('plans no clearing once it was stopped, also where one is under way then', async () => {
+  const { application } = await createOrganization(app, 'epsilon');
+  const visitor = createVisitor(app, application);
+  const conversationId = await createConversation(visitor);
+  const id = await createMessage(visitor, conversationId, 'soon gone');
+  const cleared = Promise.withResolvers<boolean>();
+  const clearRemoved = vi.fn(() => cleared.promise);
+  const { engine } = app.service;
+  const own: Engine = Object.create(engine, {
+    maintenance: { value: { ...engine.maintenance, clearRemoved } },
+  });
+  const stop = startMaintenance({ ...app.service, engine: own }, () => undefined);
+  await visitor.call('DELETE', `/conversations/${conversationId}/messages/${id}`);
+  app.clock.advance(5_000);
+  expect(clearRemoved).toHaveBeenCalledTimes(1);
+  await stop();
+  cleared.resolve(false);
+  await cleared.promise;
+  // What follows the answer is over after a turn of the loop.
+  await new Promise((resolve) => setImmediate(resolve));
+  app.clock.advance(60_000);
+  expect(clearRemoved).toHaveBeenCalledTimes(1);
 });
