@@ -78,3 +78,19 @@ it('what only computes goes in whole slices, one in each turn of the loop, and i
   expect(await compute(false)).toEqual(['15 rows', '15 rows']);
   expect(await compute(true)).toEqual(['2 rows', 'other', '2 rows']);
 });
+
+it('what computes for a moment only does not pause, also beside many', async () => {
+  vi.spyOn(app.service.engine.pace, 'hasManyUsers').mockReturnValue(true);
+  let turns = 0;
+  let over = false;
+  const count = (): void => {
+    turns += 1;
+    if (!over) setImmediate(count);
+  };
+  setImmediate(count);
+  for (let slices = 0; slices < 5; slices += 1) await computeSlice(app.service, 'acme', () => undefined);
+  over = true;
+  vi.restoreAllMocks();
+  // One for each; a pause lets hundreds go by.
+  expect(turns).toBeLessThanOrEqual(6);
+});
