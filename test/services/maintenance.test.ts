@@ -112,7 +112,7 @@ it('plans no clearing once it was stopped, also where one is under way then', as
   const conversationId = await createConversation(visitor);
   const id = await createMessage(visitor, conversationId, 'soon gone');
   const cleared = Promise.withResolvers<boolean>();
-  const clearRemoved = vi.fn(() => cleared.promise);
+  const clearRemoved = vi.fn<() => Promise<boolean>>(() => cleared.promise);
   const { engine } = app.service;
   const own: Engine = Object.create(engine, {
     maintenance: { value: { ...engine.maintenance, clearRemoved } },
