@@ -318,6 +318,8 @@ export interface Jobs {
 export interface Pace {
   /** A user has asked for something. */
   userCame(): void;
+  /** A commit has held so many operations of users: the more wait, the more each holds. */
+  usersCommitted(count: number): void;
   /** Whether any user has asked for something a moment ago: then work is cut into small slices. */
   hasUsers(): boolean;
   /** Whether many have: then all that holds the loop is short, however much time they leave. */
@@ -331,6 +333,12 @@ export interface Pace {
    * @param signal aborted: it waits no longer
    */
   turn(ms: number, signal?: AbortSignal): Soon<void>;
+  /**
+   * Waits while many users wait for a commit at once: what holds the loop then would keep them all waiting, and the next ones
+   * behind them.
+   * @param mostMs it waits no longer
+   */
+  calm(mostMs: number): Soon<void>;
 }
 
 /** Everything that can be replaced, of one node. */

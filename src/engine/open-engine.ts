@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Clock, Durability, Engine } from './engine.ts';
+import type { Clock, Durability, Engine, Pace } from './engine.ts';
 import { errorMessage, systemErrorCode } from './file-errors.ts';
 import { EngineError } from './open-errors.ts';
 import { schemaCopyName } from './sqlite/copies.ts';
@@ -194,10 +194,11 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   const { folder, clock } = options;
   const unlock = options.as === 'server' ? await lockForServer(folder) : () => undefined;
   try {
-    const store = await openStore(options).catch((error: unknown) => {
+    const pace = createLoopPace();
+    const store = await openStore(options, pace).catch((error: unknown) => {
       // To open it takes room for the log.
       if (!isStorageError(error) || !releaseReserve(folder)) throw error;
-      return openStore(options);
+      return openStore(options, pace);
     });
     const localLimiter = createSlidingWindowLimiter({ monotonicMs: clock.monotonic });
     let closing: Promise<void> | null = null;
@@ -211,7 +212,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
       localLimiter,
       presence: createPresence(clock.monotonic),
       seats: createMemorySeats(),
-      pace: createLoopPace(),
+      pace,
       clock,
       close: () => (closing ??= store.close().finally(unlock)),
     };
@@ -221,7 +222,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   }
 }
 
-async function openStore(options: EngineOptions): Promise<SqliteStore> {
+async function openStore(options: EngineOptions, pace: Pace): Promise<SqliteStore> {
   await migrateDatabase(options);
   const server = options.as === 'server';
   return new SqliteStore({
@@ -231,6 +232,7 @@ async function openStore(options: EngineOptions): Promise<SqliteStore> {
     lockTimeoutMs: server ? 100 : 10_000,
     isServer: server,
     pollIntervalMs: server ? 200 : 0,
+    onUsersCommitted: (count) => pace.usersCommitted(count),
   });
 }
 

@@ -185,3 +185,78 @@ it('once the crowd has gone, or the work is stopped, nothing waits any longer', 
   expect(over).toBe(6);
   expect(timers).toEqual([]);
 });
+
+it('while many wait for the same commit bites come seldom, and at once when it is over', async () => {
+  await pass(200, 0.1, 5);
+  pace.usersCommitted(50);
+  expect(pace.turn(6)).toBeUndefined();
+  let over = 0;
+  void Promise.resolve(pace.turn(1)).then(() => (over += 1));
+  for (let ms = 0; ms < 9; ms += 1) {
+    pace.usersCommitted(50);
+    await pass(1, 0.1, 5);
+  }
+  expect(over).toBe(0);
+  pace.usersCommitted(10);
+  await pass(4, 0.1, 5);
+  expect(over).toBe(1);
+});
+
+it.each([0.3, 1])(
+  'they have a tenth of the time then, also where the loop is at work for %d of it',
+  async (load) => {
+    await pass(200, load, 5);
+    const { taken } = bites();
+    const behind = async (ms: number): Promise<void> => {
+      for (let passed = 0; passed < ms; passed += 1) {
+        pace.usersCommitted(50);
+        await pass(1, load, 5);
+      }
+    };
+    await behind(100);
+    const before = taken();
+    await behind(1_000);
+    expect(taken() - before).toBeGreaterThanOrEqual(70);
+    expect(taken() - before).toBeLessThanOrEqual(105);
+  },
+);
+
+it('a commit of long ago holds nothing back', async () => {
+  await pass(200, 0.1, 5);
+  pace.usersCommitted(50);
+  await pass(20, 0.1, 5);
+  expect(pace.turn(4)).toBeUndefined();
+  let over = 0;
+  void Promise.resolve(pace.turn(1)).then(() => (over += 1));
+  await pass(4, 0.1, 5);
+  expect(over).toBe(1);
+  expect(pace.calm(100)).toBeUndefined();
+});
+
+it('a turn that was long holds bites back before the users behind it are read', async () => {
+  await pass(200, 0.1, 5);
+  expect(pace.turn(4)).toBeUndefined();
+  let over = 0;
+  void Promise.resolve(pace.turn(1)).then(() => (over += 1));
+  now += 12;
+  await pass(1, 0.1, 5);
+  expect(over).toBe(0);
+  await pass(25, 0.1, 5);
+  expect(over).toBe(1);
+});
+
+it('what a user waits for lets many others go first, and not for longer than it says', async () => {
+  expect(pace.calm(100)).toBeUndefined();
+  pace.usersCommitted(50);
+  let over = 0;
+  void Promise.resolve(pace.calm(9)).then(() => (over += 1));
+  void Promise.resolve(pace.calm(100)).then(() => (over += 1));
+  await pass(8, 0.1, 5);
+  expect(over).toBe(0);
+  await pass(1, 0.1, 5);
+  expect(over).toBe(1);
+  pace.usersCommitted(34);
+  await pass(3, 0.1, 5);
+  expect(over).toBe(2);
+  expect(timers).toEqual([]);
+});

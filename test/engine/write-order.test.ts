@@ -159,3 +159,11 @@ it('the lock is left too by a job that reads between its writes, so that none of
   }
   await job;
 });
+
+it('the pace hears how many users each commit was for, and of nothing that stands behind', async () => {
+  const told = vi.spyOn(engine.pace, 'usersCommitted');
+  await Promise.all([...many(34, 'u'), ...Array.from({ length: 20 }, (_, at) => write(`b${at}`, 'behind'))]);
+  await write('b', 'behind');
+  await write('u');
+  expect(told.mock.calls).toEqual([[34], [0], [1]]);
+});

@@ -94,3 +94,24 @@ it('what computes for a moment only does not pause, also beside many', async () 
   // One for each; a pause lets hundreds go by.
   expect(turns).toBeLessThanOrEqual(6);
 });
+
+it('what a user waits for lets many others go first, where it writes and where it computes', async () => {
+  const { service } = app;
+  const { pace } = service.engine;
+  vi.spyOn(pace, 'hasManyUsers').mockReturnValue(true);
+  const { promise: isCalm, resolve: becomeCalm } = Promise.withResolvers<void>();
+  const calm = vi.spyOn(pace, 'calm').mockReturnValue(isCalm);
+  const seen: string[] = [];
+  const writing = writeSlice(service, 'server', async () => seen.push('written'));
+  const computing = computeSlice(service, 'acme', (full) => {
+    while (!full(1)) app.clock.advance(1);
+    seen.push('computed');
+  }).then(() => seen.push('goes on'));
+  await vi.waitFor(() => expect(calm).toHaveBeenCalledTimes(2));
+  expect(seen).toEqual(['computed']);
+  becomeCalm();
+  await Promise.all([writing, computing]);
+  expect(seen.toSorted()).toEqual(['computed', 'goes on', 'written']);
+  expect(calm.mock.calls).toEqual([[25], [25]]);
+  vi.restoreAllMocks();
+});

@@ -1,6 +1,8 @@
 // How fast work goes on that no user waits for: as fast as it can while few users are served; beside many of them a few
 // bites at once, so that none waits behind a row of them; and when the loop is busy with many in bites that take what they
-// leave. Always a tenth of the time, so that it is never starved.
+// leave. While many users wait for the same commit, as after a turn that was long, bites let them go first: with bites between
+// them, a loop that has fallen behind would catch up so slowly that a hundred milliseconds of messages are late for one
+// that was. Always a tenth of the time, so that it is never starved.
 import { performance } from 'node:perf_hooks';
 import type { Pace, Soon } from '../engine.ts';
 
@@ -30,6 +32,15 @@ const mostPerStep = 8;
 /** Bites that come at once beside many users, ms, and after how long the next ones may. */
 const mostAtOnce = 3;
 const betweenMs = 3;
+/** With so many operations of users in one commit the loop is behind them; one that keeps up has half as many in it. */
+const behindUsers = 35;
+/** So long after a timer's time its turn tells that the loop was held, and that users wait who have not been read yet, ms. */
+const lateMs = 5;
+/** A commit tells of the present for so long, ms. */
+const presentMs = 20;
+/** While the loop is behind, the bites that may come at once come so often, and begin within so long, ms: a tenth of the time. */
+const heldBackMs = 30;
+const openMs = 1;
 
 interface Waiting {
   readonly ms: number;
@@ -63,6 +74,10 @@ export class LoopPace implements Pace {
   /** What is left of what may come at once; below zero: so much was taken of what comes next. */
   #atOnce = mostAtOnce;
   #planned = false;
+  /** When the last commit held so many operations of users that the loop is behind them, or a turn had been long. */
+  #behindAt = -Infinity;
+  /** When bites came last, or began to while the loop is behind. */
+  #openedAt = -Infinity;
 
   constructor(options: PaceOptions) {
     this.#options = options;
@@ -73,6 +88,10 @@ export class LoopPace implements Pace {
 
   userCame(): void {
     this.#users += 1;
+  }
+
+  usersCommitted(count: number): void {
+    this.#behindAt = count >= behindUsers ? this.#options.monotonic() : -Infinity;
   }
 
   hasUsers(): boolean {
@@ -93,9 +112,8 @@ export class LoopPace implements Pace {
     if (signal?.aborted === true) return undefined;
     if (this.#waiting.size === 0) {
       if (!this.hasManyUsers()) return undefined;
-      const isCrowded = this.isCrowded();
-      if (this.#atOnce > 0 && (!isCrowded || this.#left > 0)) {
-        this.#take(ms, isCrowded);
+      if (this.#hasTime()) {
+        this.#take(ms);
         this.#plan();
         return undefined;
       }
@@ -115,11 +133,45 @@ export class LoopPace implements Pace {
     });
   }
 
+  calm(mostMs: number): Soon<void> {
+    if (!this.#isBehind()) return undefined;
+    const { monotonic, after } = this.#options;
+    const until = monotonic() + mostMs;
+    return new Promise((resolve) => {
+      const look = (): void => {
+        if (this.#isBehind() && monotonic() < until) after(betweenMs, look);
+        else resolve();
+      };
+      after(betweenMs, look);
+    });
+  }
+
+  #isBehind(): boolean {
+    return this.#options.monotonic() - this.#behindAt < presentMs;
+  }
+
+  /** Whether a bite may come now, beside many users. */
+  #hasTime(): boolean {
+    if (this.#atOnce <= 0) return false;
+    if (this.#isBehind()) return this.#isOpen();
+    return !this.isCrowded() || this.#left > 0;
+  }
+
+  /** Whether bites may come while the loop is behind. */
+  #isOpen(): boolean {
+    const now = this.#options.monotonic();
+    if (now - this.#openedAt >= heldBackMs) this.#openedAt = now;
+    return now - this.#openedAt < openMs;
+  }
+
   #plan(): void {
     if (this.#planned) return;
     this.#planned = true;
-    this.#options.after(betweenMs, () => {
+    const { monotonic, after } = this.#options;
+    const due = monotonic() + betweenMs;
+    after(betweenMs, () => {
       this.#planned = false;
+      if (monotonic() - due >= lateMs) this.#behindAt = monotonic();
       // What was taken beside many users is owed to them alone.
       this.#atOnce = this.hasManyUsers() ? Math.min(mostAtOnce, this.#atOnce + mostAtOnce) : mostAtOnce;
       this.#admit();
@@ -128,18 +180,18 @@ export class LoopPace implements Pace {
   }
 
   #admit(): void {
-    const isCrowded = this.isCrowded();
     // All that waits would hold the loop if it went at once.
     for (const next of this.#waiting) {
-      if (this.#atOnce <= 0 || (isCrowded && this.#left <= 0)) return;
-      this.#take(next.ms, isCrowded);
+      if (!this.#hasTime()) return;
+      this.#take(next.ms);
       next.go();
     }
   }
 
-  #take(ms: number, isCrowded: boolean): void {
+  #take(ms: number): void {
+    if (!this.#isBehind()) this.#openedAt = this.#options.monotonic() - openMs;
     this.#atOnce -= ms;
-    if (isCrowded) this.#left -= ms;
+    if (this.isCrowded()) this.#left -= ms;
   }
 
   /** Takes in how the loop was at work since the last look, and what bites have from now on. */

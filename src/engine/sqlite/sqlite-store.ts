@@ -43,6 +43,8 @@ export interface SqliteStoreOptions {
   readonly isServer: boolean;
   /** How often other processes' commits are looked for, ms; 0: never (a command that soon ends). */
   readonly pollIntervalMs: number;
+  /** Called after each commit with the number of operations in it that users wait for. */
+  readonly onUsersCommitted?: (count: number) => void;
 }
 
 /** While it opens, a process may as well wait for another's commit. */
@@ -135,6 +137,7 @@ export class SqliteStore implements Store, Maintenance {
       onFull: () => this.#onFull(),
       // What is left of a full disk is for what removes.
       placesMessages: () => !this.#full,
+      onUsersCommitted: options.onUsersCommitted ?? (() => undefined),
     });
     this.#configurationCount = readConfigurationCount(this.#reader);
     this.#seenVersion = dataVersion(this.#writer);

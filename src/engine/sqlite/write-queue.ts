@@ -43,6 +43,8 @@ export interface WriteQueueOptions {
   readonly onFull: () => void;
   /** Whether messages may be given their places now. */
   readonly placesMessages: () => boolean;
+  /** Called after each commit with the number of operations in it that users wait for. */
+  readonly onUsersCommitted: (count: number) => void;
 }
 
 /** What a group of operations has committed. */
@@ -271,7 +273,7 @@ export class WriteQueue {
 
   /** Commits the operations at the head of the queue. Never throws: each caller gets its own answer. */
   async #commitGroup(): Promise<'now' | 'later'> {
-    const { clock, onCommit, betweenCommits } = this.#options;
+    const { clock, onCommit, onUsersCommitted, betweenCommits } = this.#options;
     try {
       // What was committed before has its answers by now.
       betweenCommits();
@@ -302,7 +304,9 @@ export class WriteQueue {
     this.groupSizes.add(group.length);
     const ended = clock.monotonic();
     this.commitMs.add(ended - began);
-    if (group.every(({ place }) => place === 'behind')) this.#behindMs += ended - locked;
+    const users = countUsers(group);
+    if (users === 0) this.#behindMs += ended - locked;
+    onUsersCommitted(users);
     for (const { to, failed, value } of answers)
       if (failed) to.reject(value);
       else to.resolve(value);
@@ -498,4 +502,10 @@ export class WriteQueue {
         queue.shift()?.reject(new StoreUnavailableError(message, { cause: error }));
     return 'later';
   }
+}
+
+function countUsers(group: readonly QueuedWrite[]): number {
+  let users = 0;
+  for (const { place } of group) if (place !== 'behind') users += 1;
+  return users;
 }

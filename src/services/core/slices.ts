@@ -19,6 +19,8 @@ const pauseMs = 10;
  * of the loop would make all of these longer. What takes less, as most lists of the queue, does not wait for it.
  */
 const computePauseMs = 3;
+/** So long a slice that a user waits for lets many who wait for a commit go first. */
+const calmMs = 25;
 /** Removed by one statement; rows with words in an index take a millisecond each. */
 const removedRows = 10;
 /** Numbers of the event log that one statement looks at. */
@@ -54,7 +56,7 @@ export function writeSlice<T>(
   const { engine } = service;
   const isBackground = kind === 'background';
   return limitOf(writing, engine)(scope === 'server' ? scope : scope.organization, async () => {
-    if (isBackground) await engine.pace.turn(shortSliceTurnMs);
+    await (isBackground ? engine.pace.turn(shortSliceTurnMs) : engine.pace.calm(calmMs));
     const slice = (tx: Tx): Promise<T> => work(tx, sliceBudget(service, kind));
     const done = await engine.store.write(scope, slice, isBackground ? 'behind' : undefined);
     await sleep(pauseMs);
@@ -79,6 +81,7 @@ export function computeSlice<T>(
     const pauses = spentMs >= shortSliceMs && engine.pace.hasManyUsers();
     computed.set(engine, pauses ? 0 : Math.min(spentMs, shortSliceMs));
     await (pauses ? sleep(computePauseMs) : yieldToLoop());
+    if (pauses) await engine.pace.calm(calmMs);
     return done;
   });
 }
