@@ -2,7 +2,7 @@
 // own organization, and never for what was deleted.
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { SearchStretch, WordQuery } from '../../src/engine/repositories/search.ts';
 import { asTokenized } from '../../src/engine/sqlite/repositories/search.ts';
 import { searchQuery, updateSearchIndex, tokenize } from '../../src/services/chat/search.ts';
@@ -160,6 +160,29 @@ describe('search in the queue', () => {
 });
 
 describe('an index that is large', () => {
+  it('is read in shorter turns beside many users, and the lines of what was found ten at a time', async () => {
+    const ids: string[] = [];
+    for (let index = 0; index < 25; index += 1) {
+      ids.push(await createConversation(visitor));
+      await createMessage(visitor, ids[index]!, 'wombat');
+    }
+    const repositories = await app.service.engine.store.read((tx) => Promise.resolve(tx.repositories));
+    const matches = vi.spyOn(repositories.search, 'matches');
+    const lines = vi.spyOn(repositories.conversations, 'queuePage');
+    const hasMany = vi.spyOn(app.service.engine.pace, 'hasManyUsers').mockReturnValue(false);
+    try {
+      const alone = await find('wombat');
+      expect(alone.toSorted()).toEqual(ids.toSorted());
+      expect(matches.mock.calls.map(([, , { most }]) => most)).toEqual([500]);
+      expect(lines.mock.calls.map(([, some]) => some.length)).toEqual([10, 10, 5]);
+      hasMany.mockReturnValue(true);
+      expect(await find('wombat')).toEqual(alone);
+      expect(matches.mock.calls.map(([, , { most }]) => most)).toEqual([500, 150]);
+    } finally {
+      vi.restoreAllMocks();
+    }
+  });
+
   /** Searches stretch by stretch, as small as they are given. @returns the conversations, and how many stretches */
   async function byStretches(query: WordQuery, span: number, most: number): Promise<[string[], number]> {
     const found: string[] = [];
