@@ -318,7 +318,7 @@ export interface Jobs {
 export interface Pace {
   /** A user has asked for something. */
   userCame(): void;
-  /** A commit has held so many operations of users: the more wait, the more each holds. */
+  /** So many operations that do not stand behind the others were in the last commit, or wait behind it. SQLite's store tells. */
   usersCommitted(count: number): void;
   /** Whether any user has asked for something a moment ago: then work is cut into small slices. */
   hasUsers(): boolean;
@@ -328,15 +328,15 @@ export interface Pace {
   isCrowded(): boolean;
   /**
    * Waits until there is time for a bite of work: at once beside few users, and beside many a few at once. In the order of
-   * asking; however crowded the loop is, bites get a tenth of the time.
+   * asking; however crowded the loop is, bites get a tenth of the time. While many users wait for a commit it waits for them, for a
+   * third of the time at most.
    * @param ms how long the bite holds the loop, about
    * @param signal aborted: it waits no longer
    */
   turn(ms: number, signal?: AbortSignal): Soon<void>;
   /**
-   * Waits while many users wait for a commit at once: what holds the loop then would keep them all waiting, and the next ones
-   * behind them.
-   * @param mostMs it waits no longer
+   * Waits, as bites do, while many users wait for a commit.
+   * @param mostMs after so long it waits no longer, or a few ms later
    */
   calm(mostMs: number): Soon<void>;
 }

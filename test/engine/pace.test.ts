@@ -186,77 +186,89 @@ it('once the crowd has gone, or the work is stopped, nothing waits any longer', 
   expect(timers).toEqual([]);
 });
 
-it('while many wait for the same commit bites come seldom, and at once when it is over', async () => {
+/** Lets time pass with a commit of 50 users in each ms. */
+async function passBehind(ms: number, load: number): Promise<void> {
+  for (let passed = 0; passed < ms; passed += 1) {
+    pace.usersCommitted(50);
+    await pass(1, load, 5);
+  }
+}
+
+it('bites wait while many users wait for a commit, and come once few do', async () => {
   await pass(200, 0.1, 5);
   pace.usersCommitted(50);
-  expect(pace.turn(6)).toBeUndefined();
   let over = 0;
   void Promise.resolve(pace.turn(1)).then(() => (over += 1));
-  for (let ms = 0; ms < 9; ms += 1) {
-    pace.usersCommitted(50);
-    await pass(1, 0.1, 5);
-  }
+  await passBehind(30, 0.1);
   expect(over).toBe(0);
-  pace.usersCommitted(10);
-  await pass(4, 0.1, 5);
+  pace.usersCommitted(34);
+  await pass(3, 0.1, 5);
   expect(over).toBe(1);
+  expect(pace.turn(1)).toBeUndefined();
 });
 
-it.each([0.3, 1])(
-  'they have a tenth of the time then, also where the loop is at work for %d of it',
-  async (load) => {
-    await pass(200, load, 5);
-    const { taken } = bites();
-    const behind = async (ms: number): Promise<void> => {
-      for (let passed = 0; passed < ms; passed += 1) {
-        pace.usersCommitted(50);
-        await pass(1, load, 5);
-      }
-    };
-    await behind(100);
-    const before = taken();
-    await behind(1_000);
-    expect(taken() - before).toBeGreaterThanOrEqual(70);
-    expect(taken() - before).toBeLessThanOrEqual(105);
-  },
-);
+it('where many always wait bites wait for a third of the time at most', async () => {
+  await pass(200, 0.3, 5);
+  pace.usersCommitted(50);
+  const { taken } = bites();
+  await passBehind(80, 0.3);
+  expect(taken()).toBe(0);
+  await passBehind(20, 0.3);
+  expect(taken()).toBeGreaterThan(0);
+  const before = taken();
+  await passBehind(1_000, 0.3);
+  expect(taken() - before).toBeGreaterThanOrEqual(600);
+  expect(taken() - before).toBeLessThanOrEqual(850);
+});
 
-it('a commit of long ago holds nothing back', async () => {
+it('they are not starved then on a loop that is always at work, nor after it', async () => {
+  await pass(200, 1, 5);
+  const { taken } = bites();
+  await passBehind(100, 1);
+  const before = taken();
+  await passBehind(10_000, 1);
+  expect(taken() - before).toBeGreaterThanOrEqual(650);
+  pace.usersCommitted(0);
+  const after = taken();
+  await pass(1_000, 1, 5);
+  expect(taken() - after).toBeGreaterThanOrEqual(95);
+});
+
+it('a commit of long ago holds nothing back, nor does one where no user is', async () => {
   await pass(200, 0.1, 5);
   pace.usersCommitted(50);
   await pass(20, 0.1, 5);
-  expect(pace.turn(4)).toBeUndefined();
-  let over = 0;
-  void Promise.resolve(pace.turn(1)).then(() => (over += 1));
-  await pass(4, 0.1, 5);
-  expect(over).toBe(1);
+  expect(pace.turn(1)).toBeUndefined();
+  expect(pace.calm(100)).toBeUndefined();
+  await pass(250, 0.1, 0);
+  pace.usersCommitted(50);
+  expect(pace.turn(1)).toBeUndefined();
   expect(pace.calm(100)).toBeUndefined();
 });
 
-it('a turn that was long holds bites back before the users behind it are read', async () => {
-  await pass(200, 0.1, 5);
-  expect(pace.turn(4)).toBeUndefined();
-  let over = 0;
-  void Promise.resolve(pace.turn(1)).then(() => (over += 1));
-  now += 12;
-  await pass(1, 0.1, 5);
-  expect(over).toBe(0);
-  await pass(25, 0.1, 5);
-  expect(over).toBe(1);
-});
-
 it('what a user waits for lets many others go first, and not for longer than it says', async () => {
+  await pass(200, 0.1, 5);
   expect(pace.calm(100)).toBeUndefined();
   pace.usersCommitted(50);
   let over = 0;
   void Promise.resolve(pace.calm(9)).then(() => (over += 1));
   void Promise.resolve(pace.calm(100)).then(() => (over += 1));
-  await pass(8, 0.1, 5);
+  await passBehind(8, 0.1);
   expect(over).toBe(0);
-  await pass(1, 0.1, 5);
+  await passBehind(1, 0.1);
   expect(over).toBe(1);
   pace.usersCommitted(34);
   await pass(3, 0.1, 5);
   expect(over).toBe(2);
   expect(timers).toEqual([]);
+});
+
+it('a pace that was not asked for a while holds back as before', async () => {
+  await pass(200, 0.1, 5);
+  pace.usersCommitted(50);
+  void pace.calm(0);
+  await passBehind(3, 0.1);
+  await pass(500, 0.1, 5);
+  pace.usersCommitted(50);
+  expect(pace.calm(9)).toBeInstanceOf(Promise);
 });

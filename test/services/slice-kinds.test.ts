@@ -115,3 +115,17 @@ it('what a user waits for lets many others go first, where it writes and where i
   expect(calm.mock.calls).toEqual([[25], [25]]);
   vi.restoreAllMocks();
 });
+
+it('what a user waits for does not stand behind the server\u2019s own that waits for its pace', async () => {
+  const { service } = app;
+  const { promise: hasTime, resolve: go } = Promise.withResolvers<void>();
+  const turn = vi.spyOn(service.engine.pace, 'turn').mockReturnValue(hasTime);
+  const seen: string[] = [];
+  const own = writeSlice(service, 'server', async () => seen.push('own'), 'background');
+  await writeSlice(service, 'server', async () => seen.push('awaited'));
+  expect(seen).toEqual(['awaited']);
+  go();
+  await own;
+  expect(seen).toEqual(['awaited', 'own']);
+  turn.mockRestore();
+});

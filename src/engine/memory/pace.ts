@@ -1,8 +1,8 @@
 // How fast work goes on that no user waits for: as fast as it can while few users are served; beside many of them a few
 // bites at once, so that none waits behind a row of them; and when the loop is busy with many in bites that take what they
-// leave. While many users wait for the same commit, as after a turn that was long, bites let them go first: with bites between
-// them, a loop that has fallen behind would catch up so slowly that a hundred milliseconds of messages are late for one
-// that was. Always a tenth of the time, so that it is never starved.
+// leave, and at least a tenth of the time. While many users wait for a commit, as after a long turn of the loop, bites wait
+// until these are through: with a bite in each turn, the turns stay long and the users late. That takes a third of the time
+// at most, so that bites are never starved.
 import { performance } from 'node:perf_hooks';
 import type { Pace, Soon } from '../engine.ts';
 
@@ -32,15 +32,13 @@ const mostPerStep = 8;
 /** Bites that come at once beside many users, ms, and after how long the next ones may. */
 const mostAtOnce = 3;
 const betweenMs = 3;
-/** With so many operations of users in one commit the loop is behind them; one that keeps up has half as many in it. */
-const behindUsers = 35;
-/** So long after a timer's time its turn tells that the loop was held, and that users wait who have not been read yet, ms. */
-const lateMs = 5;
+/** So many operations of users in one commit, or waiting behind it, are many: their turn is long even without a bite. */
+const manyWaiting = 35;
 /** A commit tells of the present for so long, ms. */
 const presentMs = 20;
-/** While the loop is behind, the bites that may come at once come so often, and begin within so long, ms: a tenth of the time. */
-const heldBackMs = 30;
-const openMs = 1;
+/** Bites wait for users for so long at a stretch, ms, and in this share of the time. */
+const mostHeldMs = 60;
+const heldShare = 0.3;
 
 interface Waiting {
   readonly ms: number;
@@ -74,15 +72,18 @@ export class LoopPace implements Pace {
   /** What is left of what may come at once; below zero: so much was taken of what comes next. */
   #atOnce = mostAtOnce;
   #planned = false;
-  /** When the last commit held so many operations of users that the loop is behind them, or a turn had been long. */
-  #behindAt = -Infinity;
-  /** When bites came last, or began to while the loop is behind. */
-  #openedAt = -Infinity;
+  /** When many users were seen to wait last; -Infinity: the last commit was for few. */
+  #manyWaitedAt = -Infinity;
+  /** How long bites may still wait for users, ms, when that was counted, and whether they have waited since. */
+  #heldLeft = mostHeldMs;
+  #heldCountedAt: number;
+  #isHeld = false;
 
   constructor(options: PaceOptions) {
     this.#options = options;
     this.#lookedAt = options.monotonic();
     this.#countedAt = this.#lookedAt;
+    this.#heldCountedAt = this.#lookedAt;
     this.#seen = options.loopTime();
   }
 
@@ -91,7 +92,7 @@ export class LoopPace implements Pace {
   }
 
   usersCommitted(count: number): void {
-    this.#behindAt = count >= behindUsers ? this.#options.monotonic() : -Infinity;
+    this.#manyWaitedAt = count >= manyWaiting ? this.#options.monotonic() : -Infinity;
   }
 
   hasUsers(): boolean {
@@ -134,44 +135,40 @@ export class LoopPace implements Pace {
   }
 
   calm(mostMs: number): Soon<void> {
-    if (!this.#isBehind()) return undefined;
+    if (!this.#holds()) return undefined;
     const { monotonic, after } = this.#options;
     const until = monotonic() + mostMs;
     return new Promise((resolve) => {
       const look = (): void => {
-        if (this.#isBehind() && monotonic() < until) after(betweenMs, look);
+        if (this.#holds() && monotonic() < until) after(betweenMs, look);
         else resolve();
       };
       after(betweenMs, look);
     });
   }
 
-  #isBehind(): boolean {
-    return this.#options.monotonic() - this.#behindAt < presentMs;
+  /** Whether what holds the loop has to wait for users now. */
+  #holds(): boolean {
+    const now = this.#options.monotonic();
+    const passed = now - this.#heldCountedAt;
+    this.#heldCountedAt = now;
+    const held = this.#isHeld ? Math.min(passed, presentMs) : 0;
+    this.#heldLeft = Math.min(mostHeldMs, this.#heldLeft + passed * heldShare - held);
+    this.#isHeld = now - this.#manyWaitedAt < presentMs && this.#heldLeft > 0 && this.hasManyUsers();
+    return this.#isHeld;
   }
 
   /** Whether a bite may come now, beside many users. */
   #hasTime(): boolean {
-    if (this.#atOnce <= 0) return false;
-    if (this.#isBehind()) return this.#isOpen();
+    if (this.#holds() || this.#atOnce <= 0) return false;
     return !this.isCrowded() || this.#left > 0;
-  }
-
-  /** Whether bites may come while the loop is behind. */
-  #isOpen(): boolean {
-    const now = this.#options.monotonic();
-    if (now - this.#openedAt >= heldBackMs) this.#openedAt = now;
-    return now - this.#openedAt < openMs;
   }
 
   #plan(): void {
     if (this.#planned) return;
     this.#planned = true;
-    const { monotonic, after } = this.#options;
-    const due = monotonic() + betweenMs;
-    after(betweenMs, () => {
+    this.#options.after(betweenMs, () => {
       this.#planned = false;
-      if (monotonic() - due >= lateMs) this.#behindAt = monotonic();
       // What was taken beside many users is owed to them alone.
       this.#atOnce = this.hasManyUsers() ? Math.min(mostAtOnce, this.#atOnce + mostAtOnce) : mostAtOnce;
       this.#admit();
@@ -189,7 +186,6 @@ export class LoopPace implements Pace {
   }
 
   #take(ms: number): void {
-    if (!this.#isBehind()) this.#openedAt = this.#options.monotonic() - openMs;
     this.#atOnce -= ms;
     if (this.isCrowded()) this.#left -= ms;
   }

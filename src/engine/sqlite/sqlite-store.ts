@@ -43,7 +43,7 @@ export interface SqliteStoreOptions {
   readonly isServer: boolean;
   /** How often other processes' commits are looked for, ms; 0: never (a command that soon ends). */
   readonly pollIntervalMs: number;
-  /** Called after each commit with the number of operations in it that users wait for. */
+  /** Called after each commit with the number of operations in it, and waiting behind it, that are not to stand behind others. */
   readonly onUsersCommitted?: (count: number) => void;
 }
 

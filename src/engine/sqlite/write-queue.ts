@@ -43,7 +43,7 @@ export interface WriteQueueOptions {
   readonly onFull: () => void;
   /** Whether messages may be given their places now. */
   readonly placesMessages: () => boolean;
-  /** Called after each commit with the number of operations in it that users wait for. */
+  /** Called after each commit with the number of operations in it, and waiting behind it, that are not to stand behind others. */
   readonly onUsersCommitted: (count: number) => void;
 }
 
@@ -306,7 +306,7 @@ export class WriteQueue {
     this.commitMs.add(ended - began);
     const users = countUsers(group);
     if (users === 0) this.#behindMs += ended - locked;
-    onUsersCommitted(users);
+    onUsersCommitted(users + this.#queue.length);
     for (const { to, failed, value } of answers)
       if (failed) to.reject(value);
       else to.resolve(value);

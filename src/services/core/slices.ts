@@ -47,7 +47,7 @@ const computed = new WeakMap<Service['engine'], number>();
  * Writes one slice of long work in its organization's turn, and pauses.
  * @param work does as much as its budget allows; the caller asks again until nothing is left
  */
-export function writeSlice<T>(
+export async function writeSlice<T>(
   service: Service,
   scope: SliceScope,
   work: (tx: Tx, full: SliceBudget) => Promise<T>,
@@ -55,8 +55,10 @@ export function writeSlice<T>(
 ): Promise<T> {
   const { engine } = service;
   const isBackground = kind === 'background';
+  // Before its turn among the slices: none that a user waits for stands behind one that waits for users.
+  if (isBackground) await engine.pace.turn(shortSliceTurnMs);
   return limitOf(writing, engine)(scope === 'server' ? scope : scope.organization, async () => {
-    await (isBackground ? engine.pace.turn(shortSliceTurnMs) : engine.pace.calm(calmMs));
+    if (!isBackground) await engine.pace.calm(calmMs);
     const slice = (tx: Tx): Promise<T> => work(tx, sliceBudget(service, kind));
     const done = await engine.store.write(scope, slice, isBackground ? 'behind' : undefined);
     await sleep(pauseMs);
