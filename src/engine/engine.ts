@@ -328,8 +328,8 @@ export interface Pace {
   isCrowded(): boolean;
   /**
    * Waits until there is time for a bite of work: at once beside few users, and beside many a few at once. In the order of
-   * asking; however crowded the loop is, bites get a tenth of the time. While many users wait for a commit it waits for them, for a
-   * third of the time at most.
+   * asking; however crowded the loop is, bites get a tenth of the time. While many users wait for a commit, bites wait for them, for
+   * a third of the time at most; beside users that always wait, a twelfth of the time is theirs.
    * @param ms how long the bite holds the loop, about
    * @param signal aborted: it waits no longer
    */

@@ -227,11 +227,30 @@ it('they are not starved then on a loop that is always at work, nor after it', a
   await passBehind(100, 1);
   const before = taken();
   await passBehind(10_000, 1);
-  expect(taken() - before).toBeGreaterThanOrEqual(650);
+  expect(taken() - before).toBeGreaterThanOrEqual(990);
   pace.usersCommitted(0);
   const after = taken();
   await pass(1_000, 1, 5);
   expect(taken() - after).toBeGreaterThanOrEqual(95);
+});
+
+it.each([12, 20, 25, 29])('nor where each turn of it takes %d ms', async (ms) => {
+  await pass(300, 1, 5);
+  const { taken } = bites();
+  const passTurns = async (count: number): Promise<void> => {
+    for (let turn = 0; turn < count; turn += 1) {
+      pace.usersCommitted(50);
+      now += ms - 1;
+      active += ms - 1;
+      await pass(1, 1, 5 * ms);
+      // Each bite that waits for a promise of its own.
+      for (let bite = 0; bite < 20; bite += 1) await Promise.resolve();
+    }
+  };
+  await passTurns(20);
+  const before = taken();
+  await passTurns(1_000);
+  expect(taken() - before).toBeGreaterThanOrEqual(80 * ms);
 });
 
 it('a commit of long ago holds nothing back, nor does one where no user is', async () => {

@@ -1,8 +1,8 @@
 // How fast work goes on that no user waits for: as fast as it can while few users are served; beside many of them a few
 // bites at once, so that none waits behind a row of them; and when the loop is busy with many in bites that take what they
 // leave, and at least a tenth of the time. While many users wait for a commit, as after a long turn of the loop, bites wait
-// until these are through: with a bite in each turn, the turns stay long and the users late. That takes a third of the time
-// at most, so that bites are never starved.
+// until these are through: with a bite in each turn, the turns stay long and the users late. They wait for a third of the time
+// at most, and still get at least a twelfth of it for themselves.
 import { performance } from 'node:perf_hooks';
 import type { Pace, Soon } from '../engine.ts';
 
