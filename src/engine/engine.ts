@@ -314,12 +314,22 @@ export interface Jobs {
   whileLeading(start: () => () => Promise<void> | void): () => Promise<void>;
 }
 
-/** How fast a node does what no user waits for: webhooks, the search's index, removing what is old. */
+/** What a commit did for users: operations that do not stand behind the others. */
+export interface UserCommit {
+  /** Operations in it. */
+  readonly committed: number;
+  /** Operations that came since it took up what there was, and wait. */
+  readonly waiting: number;
+  /** Since it took up what there was, ms. */
+  readonly tookMs: number;
+}
+
+/** How fast a node does what holds its loop: work of its own, as webhooks, the search's index and retention are, and long work of one user. */
 export interface Pace {
   /** A user has asked for something. */
   userCame(): void;
-  /** So many operations that do not stand behind the others were in the last commit, or wait behind it. SQLite's store tells. */
-  usersCommitted(count: number): void;
+  /** Told of each commit, by SQLite's store. */
+  usersCommitted(commit: UserCommit): void;
   /** Whether any user has asked for something a moment ago: then work is cut into small slices. */
   hasUsers(): boolean;
   /** Whether many have: then all that holds the loop is short, however much time they leave. */
@@ -327,18 +337,21 @@ export interface Pace {
   /** Whether they leave the loop little time: then work waits for its turns, and what can be gathered is gathered. */
   isCrowded(): boolean;
   /**
-   * Waits until there is time for a bite of work: at once beside few users, and beside many a few at once. In the order of
-   * asking; however crowded the loop is, bites get a tenth of the time. While many users wait for a commit, bites wait for them, for
-   * a third of the time at most; beside users that always wait, a twelfth of the time is theirs.
+   * Waits until there is time for a bite of work that no user waits for: at once beside few users, and beside many a few at
+   * once. In the order of asking; however crowded the loop is, bites get a tenth of the time. While users are late, as those
+   * are who came during a long turn of the loop, bites wait for them, for a third of the time at most; beside users that are
+   * always late, a twelfth of the time is theirs in turns of up to 12 ms, and a twentieth in turns of 40.
    * @param ms how long the bite holds the loop, about
    * @param signal aborted: it waits no longer
    */
   turn(ms: number, signal?: AbortSignal): Soon<void>;
   /**
-   * Waits, as bites do, while many users wait for a commit.
+   * The same for a bite that a user waits for. It goes before those that none waits for, and then in turns with them; of the
+   * time it is not given a share, but waits for late users and for a bite of just now. Beside late users and a row of such
+   * bites the others still get a third of what they would get.
    * @param mostMs after so long it waits no longer, or a few ms later
    */
-  calm(mostMs: number): Soon<void>;
+  awaitedTurn(ms: number, mostMs: number): Soon<void>;
 }
 
 /** Everything that can be replaced, of one node. */

@@ -232,7 +232,7 @@ async function openStore(options: EngineOptions, pace: Pace): Promise<SqliteStor
     lockTimeoutMs: server ? 100 : 10_000,
     isServer: server,
     pollIntervalMs: server ? 200 : 0,
-    onUsersCommitted: (count) => pace.usersCommitted(count),
+    onUsersCommitted: (commit) => pace.usersCommitted(commit),
   });
 }
 

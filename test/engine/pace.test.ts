@@ -36,9 +36,10 @@ async function pass(ms: number, load: number, usersPerMs: number): Promise<void>
 /** Asks for one bite of 1 ms after the other for as long as the test runs. */
 function bites(): { readonly taken: () => number } {
   let taken = 0;
+  const own = pace;
   void (async () => {
     for (;;) {
-      await pace.turn(1);
+      await own.turn(1);
       taken += 1;
       // Where nothing waits it would never end.
       if (taken > 10_000) return;
@@ -186,108 +187,292 @@ it('once the crowd has gone, or the work is stopped, nothing waits any longer', 
   expect(timers).toEqual([]);
 });
 
-/** Lets time pass with a commit of 50 users in each ms. */
-async function passBehind(ms: number, load: number): Promise<void> {
-  for (let passed = 0; passed < ms; passed += 1) {
-    pace.usersCommitted(50);
-    await pass(1, load, 5);
-  }
+/** Runs what is due, and what goes on with it, each bite that waits for a promise of its own. */
+async function runDue(): Promise<void> {
+  const due = timers.filter(({ at }) => at <= now);
+  timers = timers.filter(({ at }) => at > now);
+  for (const { run } of due) run();
+  for (let bite = 0; bite < 20; bite += 1) await Promise.resolve();
 }
 
-it('bites wait while many users wait for a commit, and come once few do', async () => {
-  await pass(200, 0.1, 5);
-  pace.usersCommitted(50);
+/** Tells of a commit, by default of one that has just taken up what there was. */
+function commit(committed: number, tookMs = 0, waiting = 0): void {
+  pace.usersCommitted({ committed, waiting, tookMs });
+}
+
+/**
+ * A turn of the loop: it waits, reads what users have sent, is at work, and commits. Then come its timers.
+ * @param ms at work
+ * @param idleMs it waits before
+ */
+async function turn(ms: number, users: number, idleMs = 0): Promise<void> {
+  now += idleMs + ms;
+  active += ms;
+  for (let user = 0; user < users; user += 1) pace.userCame();
+  commit(users);
+  await runDue();
+}
+
+async function turns(count: number, ...[ms, users, idleMs]: Parameters<typeof turn>): Promise<void> {
+  for (let index = 0; index < count; index += 1) await turn(ms, users, idleMs);
+}
+
+it('bites wait while users are late, and come once they are not', async () => {
+  await turns(200, 1, 5, 1);
+  await turn(4, 20);
   let over = 0;
   void Promise.resolve(pace.turn(1)).then(() => (over += 1));
-  await passBehind(30, 0.1);
+  await turns(5, 4, 20);
   expect(over).toBe(0);
-  pace.usersCommitted(34);
-  await pass(3, 0.1, 5);
+  await turn(3, 20);
   expect(over).toBe(1);
+});
+
+it('however many come, they are not late where turns are short, nor is a load that begins', async () => {
+  for (let index = 0; index < 100; index += 1) {
+    await turn(3, 50);
+    expect(pace.awaitedTurn(0.1, 100)).toBeUndefined();
+  }
+});
+
+it('users are not late where the loop had a moment to itself, however many come at once', async () => {
+  await turns(100, 2, 40, 8);
+  expect(pace.turn(1)).toBeUndefined();
+  await turns(100, 4, 40, 1);
   expect(pace.turn(1)).toBeUndefined();
 });
 
-it('where many always wait bites wait for a third of the time at most', async () => {
-  await pass(200, 0.3, 5);
-  pace.usersCommitted(50);
-  const { taken } = bites();
-  await passBehind(80, 0.3);
-  expect(taken()).toBe(0);
-  await passBehind(20, 0.3);
-  expect(taken()).toBeGreaterThan(0);
-  const before = taken();
-  await passBehind(1_000, 0.3);
-  expect(taken() - before).toBeGreaterThanOrEqual(600);
-  expect(taken() - before).toBeLessThanOrEqual(850);
+it.each([4, 6, 20, 50])(
+  'bites wait for users who came during a turn of %d ms, before any of these is read',
+  async (ms) => {
+    await turns(100, 1, 8, 1);
+    now += 3;
+    active += 3;
+    expect(pace.turn(1)).toBeUndefined();
+    await turns(100, 1, 8, 1);
+    now += ms;
+    active += ms;
+    expect(pace.turn(1)).toBeInstanceOf(Promise);
+    // The loop reads all that there is before it waits.
+    now += 1;
+    expect(pace.awaitedTurn(1, 100)).toBeUndefined();
+  },
+);
+
+it('a commit that took long leaves those late who came since it began', async () => {
+  await turns(100, 2, 10, 1);
+  now += 6;
+  active += 6;
+  commit(10, 5);
+  // They are in this one.
+  await turn(1, 10);
+  expect(pace.awaitedTurn(1, 100)).toBeInstanceOf(Promise);
 });
 
-it('they are not starved then on a loop that is always at work, nor after it', async () => {
-  await pass(200, 1, 5);
-  const { taken } = bites();
-  await passBehind(100, 1);
-  const before = taken();
-  await passBehind(10_000, 1);
-  expect(taken() - before).toBeGreaterThanOrEqual(990);
-  pace.usersCommitted(0);
-  const after = taken();
-  await pass(1_000, 1, 5);
-  expect(taken() - after).toBeGreaterThanOrEqual(95);
+it('bites wait for no fewer than a few', async () => {
+  for (const [committed, waiting, isHeld] of [
+    [3, 0, false],
+    [4, 0, true],
+    [1, 2, false],
+    [1, 3, true],
+  ] as const) {
+    await turns(100, 1, 5, 1);
+    now += 8;
+    active += 8;
+    commit(committed, 0, waiting);
+    expect(pace.turn(1) !== undefined, `${committed} and ${waiting}`).toBe(isHeld);
+    await turns(10, 1, 5, 1);
+  }
 });
 
-it.each([12, 20, 25, 29])('nor where each turn of it takes %d ms', async (ms) => {
-  await pass(300, 1, 5);
-  const { taken } = bites();
-  const passTurns = async (count: number): Promise<void> => {
-    for (let turn = 0; turn < count; turn += 1) {
-      pace.usersCommitted(50);
-      now += ms - 1;
-      active += ms - 1;
-      await pass(1, 1, 5 * ms);
-      // Each bite that waits for a promise of its own.
-      for (let bite = 0; bite < 20; bite += 1) await Promise.resolve();
+it('nor for users who seldom write, however many read', async () => {
+  await turns(20, 5, 1, 5);
+  await pass(200, 0.5, 5);
+  commit(1);
+  now += 8;
+  active += 8;
+  expect(pace.turn(1)).toBeUndefined();
+});
+
+/** Asks for one bite that a user waits for after the other, in a row. */
+function awaitedBites(ms: number, mostMs: number): { readonly taken: () => number } {
+  let taken = 0;
+  const own = pace;
+  void (async () => {
+    for (;;) {
+      await own.awaitedTurn(ms, mostMs);
+      taken += 1;
+      // Where nothing waits it would never end.
+      if (taken > 10_000) return;
     }
-  };
-  await passTurns(20);
+  })();
+  return { taken: () => taken };
+}
+
+it.each([5, 12, 29, 40])(
+  'where users are always late bites wait for a third of the time at most, in turns of %d ms',
+  async (ms) => {
+    await turns(100, ms, 4 * ms);
+    const { taken } = awaitedBites(3, Infinity);
+    let held = 0;
+    let stretch = 0;
+    let longest = 0;
+    for (let index = 0; index < 1_000; index += 1) {
+      const before = taken();
+      await turn(ms, 4 * ms);
+      stretch = taken() === before ? stretch + ms : 0;
+      if (taken() === before) held += 1;
+      longest = Math.max(longest, stretch);
+    }
+    expect(held).toBeGreaterThan(200);
+    expect(held).toBeLessThanOrEqual(334);
+    // Whole turns, the last of which began in time.
+    expect(longest).toBeLessThan(60 / 0.7 + ms);
+  },
+);
+
+it.each([
+  [3, 0.095],
+  [12, 1 / 12],
+  [20, 1 / 16],
+  [29, 1 / 16],
+  [40, 1 / 20],
+])('they are not starved then: in turns of %d ms they get %d of the time', async (ms, share) => {
+  await turns(100, ms, 4 * ms);
+  const { taken } = bites();
+  await turns(40, ms, 4 * ms);
   const before = taken();
-  await passTurns(1_000);
-  expect(taken() - before).toBeGreaterThanOrEqual(80 * ms);
+  await turns(200, ms, 4 * ms);
+  expect(taken() - before).toBeGreaterThanOrEqual(Math.floor(share * 200 * ms) - 3);
 });
 
-it('a commit of long ago holds nothing back, nor does one where no user is', async () => {
-  await pass(200, 0.1, 5);
-  pace.usersCommitted(50);
-  await pass(20, 0.1, 5);
-  expect(pace.turn(1)).toBeUndefined();
-  expect(pace.calm(100)).toBeUndefined();
-  await pass(250, 0.1, 0);
-  pace.usersCommitted(50);
-  expect(pace.turn(1)).toBeUndefined();
-  expect(pace.calm(100)).toBeUndefined();
-});
+it.each([3, 12, 20, 29, 40])(
+  'nor beside a row of what a user waits for as well, in turns of %d ms',
+  async (ms) => {
+    await turns(100, ms, 4 * ms);
+    const { taken } = bites();
+    awaitedBites(3, 25);
+    await turns(40, ms, 4 * ms);
+    const before = taken();
+    await turns(200, ms, 4 * ms);
+    expect(taken() - before).toBeGreaterThanOrEqual((200 * ms) / 60);
+  },
+);
 
-it('what a user waits for lets many others go first, and not for longer than it says', async () => {
-  await pass(200, 0.1, 5);
-  expect(pace.calm(100)).toBeUndefined();
-  pace.usersCommitted(50);
-  let over = 0;
-  void Promise.resolve(pace.calm(9)).then(() => (over += 1));
-  void Promise.resolve(pace.calm(100)).then(() => (over += 1));
-  await passBehind(8, 0.1);
-  expect(over).toBe(0);
-  await passBehind(1, 0.1);
-  expect(over).toBe(1);
-  pace.usersCommitted(34);
-  await pass(3, 0.1, 5);
-  expect(over).toBe(2);
-  expect(timers).toEqual([]);
+it('nothing is held back where no user is', async () => {
+  await turns(100, 8, 40);
+  expect(pace.awaitedTurn(3, 100)).toBeInstanceOf(Promise);
+  await pass(250, 1, 0);
+  await turns(2, 8, 4);
+  for (let bite = 0; bite < 10; bite += 1) {
+    expect(pace.turn(3)).toBeUndefined();
+    expect(pace.awaitedTurn(3, 100)).toBeUndefined();
+  }
 });
 
 it('a pace that was not asked for a while holds back as before', async () => {
-  await pass(200, 0.1, 5);
-  pace.usersCommitted(50);
-  void pace.calm(0);
-  await passBehind(3, 0.1);
-  await pass(500, 0.1, 5);
-  pace.usersCommitted(50);
-  expect(pace.calm(9)).toBeInstanceOf(Promise);
+  await turns(100, 8, 40);
+  void pace.awaitedTurn(1, 0);
+  await turns(100, 8, 40);
+  expect(pace.awaitedTurn(1, 9)).toBeInstanceOf(Promise);
+});
+
+it('what a user waits for lets late users go first, and not for longer than it says', async () => {
+  await turns(50, 1, 5, 1);
+  await turn(5, 20);
+  const order: string[] = [];
+  void Promise.resolve(pace.awaitedTurn(1, 30)).then(() => order.push('later'));
+  void Promise.resolve(pace.awaitedTurn(1, 9)).then(() => order.push('soon'));
+  await turn(5, 20);
+  expect(order).toEqual([]);
+  await turn(5, 20);
+  expect(order).toEqual(['soon']);
+  await turn(3, 20);
+  expect(order).toEqual(['soon', 'later']);
+  await turns(10, 1, 5, 1);
+  expect(timers).toEqual([]);
+});
+
+it('what a user waits for goes before bites that have waited, in the order of asking, and one at a time', async () => {
+  await turns(50, 1, 5, 1);
+  await turn(5, 20);
+  const order: string[] = [];
+  const ask = (name: string, soon: PromiseLike<void> | void): void =>
+    void Promise.resolve(soon).then(() => order.push(name));
+  ask('background', pace.turn(3));
+  ask('first', pace.awaitedTurn(3, 100));
+  ask('second', pace.awaitedTurn(3, 100));
+  await turn(3, 20);
+  expect(order).toEqual(['first']);
+  await turn(3, 20);
+  expect(order).toEqual(['first', 'background']);
+  await turn(3, 20);
+  expect(order).toEqual(['first', 'background', 'second']);
+  // Nor does any come with what has just gone.
+  ask('third', pace.turn(3));
+  ask('fourth', pace.awaitedTurn(3, 100));
+  await turn(3, 20);
+  expect(order).toEqual(['first', 'background', 'second', 'third']);
+});
+
+it('a bite that a user waits for keeps others from its turn, and the other way round', async () => {
+  await turns(50, 1, 5, 1);
+  expect(pace.awaitedTurn(3, 100)).toBeUndefined();
+  expect(pace.turn(1)).toBeInstanceOf(Promise);
+  await turns(10, 1, 5, 1);
+  expect(pace.turn(3)).toBeUndefined();
+  expect(pace.awaitedTurn(1, 100)).toBeInstanceOf(Promise);
+});
+
+it('what is asked for later does not go before what waits', async () => {
+  await turns(50, 1, 5, 1);
+  await turn(5, 20);
+  const order: string[] = [];
+  void Promise.resolve(pace.awaitedTurn(3, 100)).then(() => order.push('waits'));
+  // Those who were late are through; the timers come later.
+  now += 1;
+  void Promise.resolve(pace.turn(1)).then(() => order.push('background'));
+  void Promise.resolve(pace.awaitedTurn(1, 100)).then(() => order.push('later'));
+  await Promise.resolve();
+  expect(order).toEqual([]);
+  await turns(10, 1, 5, 1);
+  expect(order).toEqual(['waits', 'background', 'later']);
+});
+
+it('a long bite is paid for by what a user waits for, too, whose own length is not', async () => {
+  await turns(50, 1, 5, 1);
+  expect(pace.turn(10)).toBeUndefined();
+  let over = 0;
+  void Promise.resolve(pace.awaitedTurn(50, 100)).then(() => (over += 1));
+  await turns(3, 1, 5, 1);
+  expect(over).toBe(0);
+  await turns(3, 1, 5, 1);
+  expect(over).toBe(1);
+  await turns(2, 1, 5, 1);
+  expect(pace.turn(1)).toBeUndefined();
+});
+
+it('nor is it erased by what could not wait for longer', async () => {
+  await turns(50, 1, 5, 3);
+  expect(pace.turn(10)).toBeUndefined();
+  const order: string[] = [];
+  void Promise.resolve(pace.awaitedTurn(1, 2)).then(() => order.push('awaited'));
+  void Promise.resolve(pace.turn(1)).then(() => order.push('background'));
+  await turn(1, 5, 3);
+  expect(order).toEqual(['awaited']);
+  await turn(1, 5, 3);
+  expect(order).toEqual(['awaited']);
+  await turn(1, 5, 3);
+  expect(order).toEqual(['awaited', 'background']);
+});
+
+it('what a user waits for waits for nothing but late users and a bite of just now, however crowded the loop is', async () => {
+  await turns(50, 3, 50);
+  useUp(100);
+  await turns(100, 3, 50);
+  useUp(1);
+  let over = 0;
+  void Promise.resolve(pace.awaitedTurn(1, 100)).then(() => (over += 1));
+  await turn(3, 50);
+  expect(over).toBe(1);
 });

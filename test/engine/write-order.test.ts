@@ -160,10 +160,18 @@ it('the lock is left too by a job that reads between its writes, so that none of
   await job;
 });
 
-it('the pace hears how many users each commit was for, and of nothing that stands behind', async () => {
+it('the pace hears how many users each commit was for and how long it took, and of nothing that stands behind', async () => {
   const told = vi.spyOn(engine.pace, 'usersCommitted');
   await Promise.all([...many(34, 'u'), ...Array.from({ length: 20 }, (_, at) => write(`b${at}`, 'behind'))]);
-  await write('b', 'behind');
-  await write('u');
-  expect(told.mock.calls).toEqual([[34], [0], [1]]);
+  await write('b', 'behind', 7);
+  await write('u', undefined, 5);
+  // More than one commit holds.
+  await Promise.all([...many(109, 'm'), write('c', 'behind')]);
+  expect(told.mock.calls.flat()).toEqual([
+    { committed: 34, waiting: 0, tookMs: 0 },
+    { committed: 0, waiting: 0, tookMs: 7 },
+    { committed: 1, waiting: 0, tookMs: 5 },
+    { committed: 100, waiting: 9, tookMs: 0 },
+    { committed: 9, waiting: 0, tookMs: 0 },
+  ]);
 });

@@ -16,6 +16,8 @@ interface Written {
   readonly places: unknown[];
   /** For how long each turn was asked, ms. */
   readonly turns: number[];
+  /** For how long, and how long it would wait at most, where a user waits for it, ms. */
+  readonly awaitedTurns: unknown[];
 }
 
 /** Writes a slice of rows that take a millisecond each, beside users. @returns its rows, and how it was written */
@@ -24,6 +26,7 @@ async function slice(kind?: SliceKind, hasMany = false): Promise<Written> {
   const { store, pace } = service.engine;
   const write = vi.spyOn(store, 'write');
   const turn = vi.spyOn(pace, 'turn');
+  const awaitedTurn = vi.spyOn(pace, 'awaitedTurn');
   vi.spyOn(pace, 'hasUsers').mockReturnValue(true);
   vi.spyOn(pace, 'hasManyUsers').mockReturnValue(hasMany);
   const rows = await writeSlice(
@@ -39,21 +42,32 @@ async function slice(kind?: SliceKind, hasMany = false): Promise<Written> {
   );
   const places = write.mock.calls.filter(([scope]) => scope === 'server').map(([, , place]) => place);
   const turns = turn.mock.calls.map(([ms]) => ms);
+  const awaitedTurns = [...awaitedTurn.mock.calls];
   vi.restoreAllMocks();
-  return { rows, places, turns };
+  return { rows, places, turns, awaitedTurns };
 }
 
 it('work that a user waits for goes in whole slices, with what other users wait for', async () => {
-  expect(await slice()).toEqual({ rows: 15, places: [undefined], turns: [] });
+  expect(await slice()).toEqual({ rows: 15, places: [undefined], turns: [], awaitedTurns: [[3, 25]] });
 });
 
 it('beside many it goes in short ones: every message that comes waits for the whole of one', async () => {
-  expect(await slice('awaited', true)).toEqual({ rows: 2, places: [undefined], turns: [] });
+  expect(await slice('awaited', true)).toEqual({
+    rows: 2,
+    places: [undefined],
+    turns: [],
+    awaitedTurns: [[3, 25]],
+  });
 });
 
 it('the server\u2019s own goes in short ones behind it, at the pace that users leave, its commit counted in', async () => {
   for (const hasMany of [false, true])
-    expect(await slice('background', hasMany)).toEqual({ rows: 2, places: ['behind'], turns: [3] });
+    expect(await slice('background', hasMany)).toEqual({
+      rows: 2,
+      places: ['behind'],
+      turns: [3],
+      awaitedTurns: [],
+    });
 });
 
 it('what only computes goes in whole slices, one in each turn of the loop, and in short ones beside many, with others between', async () => {
@@ -99,20 +113,23 @@ it('what a user waits for lets many others go first, where it writes and where i
   const { service } = app;
   const { pace } = service.engine;
   vi.spyOn(pace, 'hasManyUsers').mockReturnValue(true);
-  const { promise: isCalm, resolve: becomeCalm } = Promise.withResolvers<void>();
-  const calm = vi.spyOn(pace, 'calm').mockReturnValue(isCalm);
+  const { promise: isTime, resolve: go } = Promise.withResolvers<void>();
+  const turn = vi.spyOn(pace, 'awaitedTurn').mockReturnValue(isTime);
   const seen: string[] = [];
   const writing = writeSlice(service, 'server', async () => seen.push('written'));
   const computing = computeSlice(service, 'acme', (full) => {
     while (!full(1)) app.clock.advance(1);
     seen.push('computed');
   }).then(() => seen.push('goes on'));
-  await vi.waitFor(() => expect(calm).toHaveBeenCalledTimes(2));
+  await vi.waitFor(() => expect(turn).toHaveBeenCalledTimes(2));
   expect(seen).toEqual(['computed']);
-  becomeCalm();
+  go();
   await Promise.all([writing, computing]);
   expect(seen.toSorted()).toEqual(['computed', 'goes on', 'written']);
-  expect(calm.mock.calls).toEqual([[25], [25]]);
+  expect(turn.mock.calls).toEqual([
+    [3, 25],
+    [3, 25],
+  ]);
   vi.restoreAllMocks();
 });
 

@@ -1,10 +1,11 @@
 // How fast work goes on that no user waits for: as fast as it can while few users are served; beside many of them a few
 // bites at once, so that none waits behind a row of them; and when the loop is busy with many in bites that take what they
-// leave, and at least a tenth of the time. While many users wait for a commit, as after a long turn of the loop, bites wait
-// until these are through: with a bite in each turn, the turns stay long and the users late. They wait for a third of the time
-// at most, and still get at least a twelfth of it for themselves.
+// leave, and at least a tenth of the time. While users are late, as those are who came during a long turn of the loop, bites
+// wait until these are through: with a bite in each turn, the turns stay long and the users late. They wait for a third of the
+// time at most, and still get at least a twentieth of it for themselves. Work that a user waits for goes before them, in turns
+// with them, and none of it waits for long.
 import { performance } from 'node:perf_hooks';
-import type { Pace, Soon } from '../engine.ts';
+import type { Pace, Soon, UserCommit } from '../engine.ts';
 
 export interface PaceOptions {
   /** ms, by a clock that never jumps. */
@@ -32,17 +33,28 @@ const mostPerStep = 8;
 /** Bites that come at once beside many users, ms, and after how long the next ones may. */
 const mostAtOnce = 3;
 const betweenMs = 3;
-/** So many operations of users in one commit, or waiting behind it, are many: their turn is long even without a bite. */
-const manyWaiting = 35;
-/** A commit tells of the present for so long, ms. */
-const presentMs = 20;
-/** Bites wait for users for so long at a stretch, ms, and in this share of the time. */
+/**
+ * Users are late where the loop takes up what they have sent so long after it did so before, ms, and was not idle in between:
+ * they have waited for its turns. A loop that was idle has read all that there was.
+ */
+const lateMs = 4;
+/** So much idle time tells that it was, ms: less is lost between two clocks. */
+const idleMs = 0.3;
+/** Fewer than so many are not worth waiting for. */
+const fewLate = 4;
+/** Bites wait for late users for so long at a stretch, ms, and in this share of the time. */
 const mostHeldMs = 60;
 const heldShare = 0.3;
 
 interface Waiting {
   readonly ms: number;
   readonly go: () => void;
+}
+
+/** Of work that a user waits for. */
+interface Awaited extends Waiting {
+  /** By the clock that never jumps, ms. */
+  readonly until: number;
 }
 
 /** The pace of this process's event loop. */
@@ -57,8 +69,9 @@ export function createLoopPace(): Pace {
 /** The same with a loop and a clock that are handed in. */
 export class LoopPace implements Pace {
   readonly #options: PaceOptions;
-  /** In the order of asking. */
+  /** Both in the order of asking. */
   readonly #waiting = new Set<Waiting>();
+  readonly #awaited = new Set<Awaited>();
   #lookedAt: number;
   #seen: { readonly active: number; readonly idle: number };
   /** Operations of users: since `#countedAt`, and in `memoryMs` before it. */
@@ -71,10 +84,19 @@ export class LoopPace implements Pace {
   #left = mostPerStep;
   /** What is left of what may come at once; below zero: so much was taken of what comes next. */
   #atOnce = mostAtOnce;
+  /** Whether a user waits for the bite that went last. */
+  #wasAwaited = false;
   #planned = false;
-  /** When many users were seen to wait last; -Infinity: the last commit was for few. */
-  #manyWaitedAt = -Infinity;
-  /** How long bites may still wait for users, ms, when that was counted, and whether they have waited since. */
+  /** When the last commit took up the operations that there were, and how long the loop had been idle until then, ms. */
+  #tookUpAt = -Infinity;
+  #idleThen = -Infinity;
+  /** Whether the users of the last commit were late. */
+  #wereLate = false;
+  /** Operations of users that were committed: since `#committedSince`, and in `memoryMs` before it. */
+  #committed = 0;
+  #committedBefore = 0;
+  #committedSince: number;
+  /** How long bites may still wait for late users, ms, when that was counted, and whether they have waited since. */
   #heldLeft = mostHeldMs;
   #heldCountedAt: number;
   #isHeld = false;
@@ -84,6 +106,7 @@ export class LoopPace implements Pace {
     this.#lookedAt = options.monotonic();
     this.#countedAt = this.#lookedAt;
     this.#heldCountedAt = this.#lookedAt;
+    this.#committedSince = this.#lookedAt;
     this.#seen = options.loopTime();
   }
 
@@ -91,8 +114,21 @@ export class LoopPace implements Pace {
     this.#users += 1;
   }
 
-  usersCommitted(count: number): void {
-    this.#manyWaitedAt = count >= manyWaiting ? this.#options.monotonic() : -Infinity;
+  usersCommitted({ committed, waiting, tookMs }: UserCommit): void {
+    const now = this.#options.monotonic();
+    const counted = now - this.#committedSince;
+    if (counted >= memoryMs) {
+      this.#committedBefore = (this.#committed * memoryMs) / counted;
+      this.#committed = 0;
+      this.#committedSince = now;
+    }
+    this.#committed += committed;
+    const tookUpAt = now - tookMs;
+    const { idle } = this.#options.loopTime();
+    const wasIdle = idle - this.#idleThen >= idleMs;
+    this.#wereLate = committed + waiting >= fewLate && !wasIdle && tookUpAt - this.#tookUpAt >= lateMs;
+    this.#tookUpAt = tookUpAt;
+    this.#idleThen = idle;
   }
 
   hasUsers(): boolean {
@@ -111,10 +147,10 @@ export class LoopPace implements Pace {
 
   turn(ms: number, signal?: AbortSignal): Soon<void> {
     if (signal?.aborted === true) return undefined;
-    if (this.#waiting.size === 0) {
+    if (this.#waiting.size + this.#awaited.size === 0) {
       if (!this.hasManyUsers()) return undefined;
       if (this.#hasTime()) {
-        this.#take(ms);
+        this.#take(ms, 'background');
         this.#plan();
         return undefined;
       }
@@ -134,17 +170,37 @@ export class LoopPace implements Pace {
     });
   }
 
-  calm(mostMs: number): Soon<void> {
-    if (!this.#holds()) return undefined;
-    const { monotonic, after } = this.#options;
-    const until = monotonic() + mostMs;
+  awaitedTurn(ms: number, mostMs: number): Soon<void> {
+    if (!this.hasManyUsers()) return undefined;
+    if (this.#awaited.size === 0 && this.#isTime()) {
+      this.#take(ms, 'awaited');
+      this.#plan();
+      return undefined;
+    }
     return new Promise((resolve) => {
-      const look = (): void => {
-        if (this.#holds() && monotonic() < until) after(betweenMs, look);
-        else resolve();
+      const waiting: Awaited = {
+        ms,
+        until: this.#options.monotonic() + mostMs,
+        go: () => {
+          this.#awaited.delete(waiting);
+          resolve();
+        },
       };
-      after(betweenMs, look);
+      this.#awaited.add(waiting);
+      this.#plan();
     });
+  }
+
+  /** Operations of users that are committed in one ms. */
+  #perMs(now: number): number {
+    const counted = Math.min(now - this.#committedSince, memoryMs);
+    return (this.#committed + this.#committedBefore) / (memoryMs + counted);
+  }
+
+  #areUsersLate(now: number): boolean {
+    if (this.#options.loopTime().idle - this.#idleThen >= idleMs) return false;
+    const since = now - this.#tookUpAt;
+    return this.#wereLate || (since >= lateMs && this.#perMs(now) * since >= fewLate);
   }
 
   /** Whether what holds the loop has to wait for users now. */
@@ -152,16 +208,21 @@ export class LoopPace implements Pace {
     const now = this.#options.monotonic();
     const passed = now - this.#heldCountedAt;
     this.#heldCountedAt = now;
-    const held = this.#isHeld ? Math.min(passed, presentMs) : 0;
+    // Time in which nothing waited was not spent.
+    const held = this.#isHeld && this.#waiting.size + this.#awaited.size > 0 ? passed : 0;
     this.#heldLeft = Math.min(mostHeldMs, this.#heldLeft + passed * heldShare - held);
-    this.#isHeld = now - this.#manyWaitedAt < presentMs && this.#heldLeft > 0 && this.hasManyUsers();
+    this.#isHeld = this.#heldLeft > 0 && this.#areUsersLate(now);
     return this.#isHeld;
+  }
+
+  /** Whether what a user waits for may hold the loop now, beside many others. */
+  #isTime(): boolean {
+    return !this.#holds() && this.#atOnce > 0;
   }
 
   /** Whether a bite may come now, beside many users. */
   #hasTime(): boolean {
-    if (this.#holds() || this.#atOnce <= 0) return false;
-    return !this.isCrowded() || this.#left > 0;
+    return this.#isTime() && (!this.isCrowded() || this.#left > 0);
   }
 
   #plan(): void {
@@ -172,22 +233,39 @@ export class LoopPace implements Pace {
       // What was taken beside many users is owed to them alone.
       this.#atOnce = this.hasManyUsers() ? Math.min(mostAtOnce, this.#atOnce + mostAtOnce) : mostAtOnce;
       this.#admit();
-      if (this.#waiting.size > 0 || this.#atOnce < mostAtOnce) this.#plan();
+      if (this.#waiting.size + this.#awaited.size > 0 || this.#atOnce < mostAtOnce) this.#plan();
     });
   }
 
+  /** Lets some of what waits go: all of it would hold the loop if it went at once. */
   #admit(): void {
-    // All that waits would hold the loop if it went at once.
+    // In turns: neither kind leaves the other one without.
+    if (this.#wasAwaited) this.#admitBackground();
+    for (const next of this.#awaited) {
+      if (!this.#isTime() && this.#options.monotonic() < next.until) continue;
+      this.#take(next.ms, 'awaited');
+      next.go();
+    }
+    this.#admitBackground();
+  }
+
+  #admitBackground(): void {
     for (const next of this.#waiting) {
       if (!this.#hasTime()) return;
-      this.#take(next.ms);
+      this.#take(next.ms, 'background');
       next.go();
     }
   }
 
-  #take(ms: number): void {
-    this.#atOnce -= ms;
-    if (this.isCrowded()) this.#left -= ms;
+  #take(ms: number, kind: 'awaited' | 'background'): void {
+    this.#wasAwaited = kind === 'awaited';
+    if (kind === 'background') {
+      this.#atOnce -= ms;
+      if (this.isCrowded()) this.#left -= ms;
+    } else {
+      // What a user waits for leaves no debt: a row of it, which waits for so long at most, would leave the others nothing.
+      this.#atOnce = Math.max(Math.min(this.#atOnce, 0), this.#atOnce - ms);
+    }
   }
 
   /** Takes in how the loop was at work since the last look, and what bites have from now on. */

@@ -16,6 +16,7 @@ import type {
   Store,
   StoreStats,
   Tx,
+  UserCommit,
 } from '../engine.ts';
 import { StoreUnavailableError } from '../engine.ts';
 import { LogFollower } from '../log-follower.ts';
@@ -43,8 +44,8 @@ export interface SqliteStoreOptions {
   readonly isServer: boolean;
   /** How often other processes' commits are looked for, ms; 0: never (a command that soon ends). */
   readonly pollIntervalMs: number;
-  /** Called after each commit with the number of operations in it, and waiting behind it, that are not to stand behind others. */
-  readonly onUsersCommitted?: (count: number) => void;
+  /** Called after each commit. */
+  readonly onUsersCommitted?: (commit: UserCommit) => void;
 }
 
 /** While it opens, a process may as well wait for another's commit. */

@@ -1,6 +1,6 @@
 // Group commit: operations that arrive together share one transaction and are answered after one synced commit; one
 // that fails is taken back alone. Holds no rule and no query of a noun.
-import type { Clock, CommittedEvent, Soon, Tx } from '../engine.ts';
+import type { Clock, CommittedEvent, Soon, Tx, UserCommit } from '../engine.ts';
 import { StoreUnavailableError } from '../engine.ts';
 import { createHistogram } from '../histogram.ts';
 import { isStorageError, sqliteCode, type Connection } from './connection.ts';
@@ -43,8 +43,8 @@ export interface WriteQueueOptions {
   readonly onFull: () => void;
   /** Whether messages may be given their places now. */
   readonly placesMessages: () => boolean;
-  /** Called after each commit with the number of operations in it, and waiting behind it, that are not to stand behind others. */
-  readonly onUsersCommitted: (count: number) => void;
+  /** Called after each commit. */
+  readonly onUsersCommitted: (commit: UserCommit) => void;
 }
 
 /** What a group of operations has committed. */
@@ -306,7 +306,7 @@ export class WriteQueue {
     this.commitMs.add(ended - began);
     const users = countUsers(group);
     if (users === 0) this.#behindMs += ended - locked;
-    onUsersCommitted(users + this.#queue.length);
+    onUsersCommitted({ committed: users, waiting: this.#queue.length, tookMs: ended - locked });
     for (const { to, failed, value } of answers)
       if (failed) to.reject(value);
       else to.resolve(value);

@@ -19,8 +19,8 @@ const pauseMs = 10;
  * of the loop would make all of these longer. What takes less, as most lists of the queue, does not wait for it.
  */
 const computePauseMs = 3;
-/** So long a slice that a user waits for lets many who wait for a commit go first. */
-const calmMs = 25;
+/** So long a slice that a user waits for lets others go first. */
+const mostWaitMs = 25;
 /** Removed by one statement; rows with words in an index take a millisecond each. */
 const removedRows = 10;
 /** Numbers of the event log that one statement looks at. */
@@ -58,7 +58,7 @@ export async function writeSlice<T>(
   // Before its turn among the slices: none that a user waits for stands behind one that waits for users.
   if (isBackground) await engine.pace.turn(shortSliceTurnMs);
   return limitOf(writing, engine)(scope === 'server' ? scope : scope.organization, async () => {
-    if (!isBackground) await engine.pace.calm(calmMs);
+    if (!isBackground) await engine.pace.awaitedTurn(shortSliceTurnMs, mostWaitMs);
     const slice = (tx: Tx): Promise<T> => work(tx, sliceBudget(service, kind));
     const done = await engine.store.write(scope, slice, isBackground ? 'behind' : undefined);
     await sleep(pauseMs);
@@ -83,7 +83,7 @@ export function computeSlice<T>(
     const pauses = spentMs >= shortSliceMs && engine.pace.hasManyUsers();
     computed.set(engine, pauses ? 0 : Math.min(spentMs, shortSliceMs));
     await (pauses ? sleep(computePauseMs) : yieldToLoop());
-    if (pauses) await engine.pace.calm(calmMs);
+    if (pauses) await engine.pace.awaitedTurn(shortSliceTurnMs, mostWaitMs);
     return done;
   });
 }
