@@ -346,10 +346,10 @@ export interface Pace {
    */
   turn(ms: number, signal?: AbortSignal): Soon<void>;
   /**
-   * The same for a bite that a user waits for. It goes before those that none waits for, and then in turns with them; of the
-   * time it is not given a share, but waits for late users and for a bite of just now. Beside late users and a row of such
-   * bites the others still get a third of what they would get.
-   * @param mostMs after so long it waits no longer, or a few ms later
+   * The same for a bite that a user waits for. It goes before those that none waits for, and then in turns with them. It waits
+   * for late users and for a bite of just now, but for no share of the time. Beside late users and a row of such bites the
+   * others still get a third of what they would get.
+   * @param mostMs after so long it goes, at the end of that turn of the loop
    */
   awaitedTurn(ms: number, mostMs: number): Soon<void>;
 }

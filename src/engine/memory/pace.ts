@@ -38,11 +38,14 @@ const betweenMs = 3;
  * they have waited for its turns. A loop that was idle has read all that there was.
  */
 const lateMs = 4;
-/** So much idle time tells that it was, ms: less is lost between two clocks. */
+/** A loop that never waits for anything shows less idle time than this, ms. */
 const idleMs = 0.3;
-/** Fewer than so many are not worth waiting for. */
+/** Bites do not wait for fewer late users than this. */
 const fewLate = 4;
-/** Bites wait for late users for so long at a stretch, ms, and in this share of the time. */
+/**
+ * What bites may use up by waiting for late users before they go again, ms, and the share of all time that is given back of
+ * it. Given back while they wait as well, it makes 86 ms at a stretch.
+ */
 const mostHeldMs = 60;
 const heldShare = 0.3;
 
