@@ -19,6 +19,11 @@ export interface DueQueuesOptions<Row> {
   readonly clock: Pick<Clock, 'now' | 'after'>;
   /** Attempts at once in one queue. */
   readonly maxConcurrent: number;
+  /**
+   * Rows of a queue that are read ahead, to be attempted as soon as others have ended; left out: none, each is attempted as it
+   * was read a moment ago. To read some at once costs little more than to read one.
+   */
+  readonly ahead?: number;
   /** Reads a queue. @param most rows that are of use */
   readonly read: (key: string, now: number, most: number) => Promise<DueRows<Row>>;
   /** Makes one attempt, and records how it ended. Ends soon after the signal is aborted. */
@@ -28,17 +33,19 @@ export interface DueQueuesOptions<Row> {
   readonly onError: (error: unknown) => void;
 }
 
-interface Queue {
+interface Queue<Row> {
   readonly busy: Set<string>;
   /** Attempts that have ended since the queue was last read: what was read may be older than their outcome. */
   readonly ended: Set<string>;
+  /** Due rows that were read ahead, longest first. */
+  ready: Row[];
   cancelTimer: () => void;
 }
 
 /** Queues by key. Nothing happens before `look`. */
 export class DueQueues<Row extends { readonly id: string }> {
   readonly #options: DueQueuesOptions<Row>;
-  readonly #queues = new Map<string, Queue>();
+  readonly #queues = new Map<string, Queue<Row>>();
   /** Keys of queues that may have a due row. */
   readonly #unchecked = new Set<string>();
   readonly #attempts = new Set<Promise<void>>();
@@ -51,7 +58,7 @@ export class DueQueues<Row extends { readonly id: string }> {
   /** Has a queue looked at by the next `look`. */
   check(key: string): void {
     if (!this.#queues.has(key))
-      this.#queues.set(key, { busy: new Set(), ended: new Set(), cancelTimer: () => undefined });
+      this.#queues.set(key, { busy: new Set(), ended: new Set(), ready: [], cancelTimer: () => undefined });
     this.#unchecked.add(key);
   }
 
@@ -84,31 +91,42 @@ export class DueQueues<Row extends { readonly id: string }> {
     await Promise.all(this.#attempts);
   }
 
-  async #begin(key: string, queue: Queue): Promise<void> {
-    const { clock, maxConcurrent, read } = this.#options;
-    const free = maxConcurrent - queue.busy.size;
+  async #begin(key: string, queue: Queue<Row>): Promise<void> {
+    const free = this.#options.maxConcurrent - queue.busy.size;
     // The end of an attempt looks again.
     if (free <= 0) return;
+    if (queue.ready.length < free && !(await this.#read(key, queue))) return;
+    for (const row of queue.ready.splice(0, free)) this.#beginAttempt(key, queue, row);
+    if (this.#options.ahead === undefined) queue.ready = [];
+  }
+
+  /**
+   * Reads what is due, and plans the look at what is due later.
+   * @returns false where nothing is to be begun any more
+   */
+  async #read(key: string, queue: Queue<Row>): Promise<boolean> {
+    const { clock, maxConcurrent, ahead = 0, read } = this.#options;
     queue.ended.clear();
-    const { due, next } = await read(key, clock.now(), maxConcurrent + queue.busy.size);
-    if (this.#stop.signal.aborted || this.#queues.get(key) !== queue) return;
-    for (const row of due.filter(({ id }) => !queue.busy.has(id) && !queue.ended.has(id)).slice(0, free))
-      this.#beginAttempt(key, queue, row);
+    const { due, next } = await read(key, clock.now(), maxConcurrent + ahead + queue.busy.size);
+    if (this.#stop.signal.aborted || this.#queues.get(key) !== queue) return false;
+    queue.ready = due.filter(({ id }) => !queue.busy.has(id) && !queue.ended.has(id));
     queue.cancelTimer();
     if (next !== null) {
       // From now on, not from before the reading, which may have taken a while.
       const wait = next - clock.now();
       if (wait <= 0) this.#checkAgain(key, queue);
       else queue.cancelTimer = clock.after(Math.min(wait, maxSleepMs), () => this.#checkAgain(key, queue));
-    } else if (queue.busy.size === 0 && !this.#unchecked.has(key)) this.#queues.delete(key);
+    } else if (queue.ready.length === 0 && queue.busy.size === 0 && !this.#unchecked.has(key))
+      this.#queues.delete(key);
+    return true;
   }
 
-  #checkAgain(key: string, queue: Queue): void {
+  #checkAgain(key: string, queue: Queue<Row>): void {
     if (this.#queues.get(key) === queue) this.#unchecked.add(key);
     this.#options.wake();
   }
 
-  #beginAttempt(key: string, queue: Queue, row: Row): void {
+  #beginAttempt(key: string, queue: Queue<Row>, row: Row): void {
     const { attempt, clock, onError } = this.#options;
     queue.busy.add(row.id);
     const end = (): void => {

@@ -17,6 +17,8 @@ import { getSelection, isTold, retryForMs, signingSecrets, type SealedSecret } f
 
 /** Attempts at once for one webhook, so that a slow receiver takes nothing from the others. */
 const maxConcurrent = 4;
+/** Deliveries that are read ahead: what is sent is read when it is sent. */
+const readAhead = 28;
 const pageSize = 500;
 /** Deliveries that one transaction stores. */
 const deliveriesPerWrite = 50;
@@ -126,6 +128,7 @@ class WebhookDelivery {
     this.#due = new DueQueues({
       clock,
       maxConcurrent,
+      ahead: readAhead,
       read: (webhookId, now, most) => this.#readDue(webhookId, now, most),
       attempt: (webhookId, row, signal) => this.#attempt(webhookId, row, signal),
       wake: () => this.#loop.wake(),
