@@ -2,13 +2,24 @@
 // conversation shows every message once and in order; and nothing that is removed leaves a place.
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { migrations } from '../../migrations/index.ts';
 import { StoreUnavailableError } from '../../src/engine/engine.ts';
 import { databaseFile } from '../../src/engine/open-engine.ts';
 import { integrityProblem } from '../../src/engine/sqlite/backup.ts';
 import { migrate } from '../../src/engine/sqlite/migrate.ts';
-import { manyPlacedAtOnce, placedAtOnce } from '../../src/engine/sqlite/repositories/message-places.ts';
+import type { MessagesRepository, NewMessage } from '../../src/engine/repositories/messages.ts';
+import { LogEnd } from '../../src/engine/sqlite/log-end.ts';
+import {
+  createMessagePlaces,
+  manyPlacedAtOnce,
+  placedAtOnce,
+  type MessagePlaces,
+} from '../../src/engine/sqlite/repositories/message-places.ts';
+import { effectStatements } from '../../src/engine/sqlite/repositories/effects.ts';
+import { createMessagesRepository } from '../../src/engine/sqlite/repositories/messages.ts';
+import { deliveryStatements } from '../../src/engine/sqlite/repositories/webhooks.ts';
+import { createRunner } from '../../src/engine/sqlite/runner.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import {
   createConversation,
@@ -19,6 +30,9 @@ import {
 } from '../helpers/fixtures.ts';
 import { rowsOf } from '../helpers/database.ts';
 import { watchStatements } from '../helpers/storage.ts';
+
+/** A commit is no quick one where the one before it was so long ago, ms. */
+const quietMs = 5;
 
 let app: TestApp;
 let organization: string;
@@ -34,6 +48,8 @@ afterAll(async () => {
 });
 let made = 0;
 beforeEach(async () => {
+  // What the test before it has left without places gets them.
+  app.clock.advance(quietMs);
   ({ id: organization, application } = await createOrganization(app, `places-${(made += 1)}`));
   visitor = createVisitor(app, application);
 });
@@ -47,45 +63,62 @@ async function waiting(): Promise<number> {
   return Number(row?.['n']);
 }
 
-/** Sends in one commit. @returns the ids */
+/** Sends in one commit, which comes a while after others. @returns the ids */
 function sendTogether(conversations: readonly string[], texts: readonly string[] = []): Promise<string[]> {
-  const { store, clock } = app.service.engine;
+  app.clock.advance(quietMs);
+  return sendAtOnce(conversations, texts);
+}
+
+/** A message of the visitor's, with an id of its own. */
+function plainMessage(conversationId: string, text?: string): NewMessage {
+  const { clock } = app.service.engine;
+  const id = clock.newId();
+  return {
+    id,
+    conversation_id: conversationId,
+    organization_id: organization,
+    sender_id: visitor.id,
+    sender_role: 'visitor',
+    sender_label: null,
+    content: text ?? `text ${id}`,
+    content_format: 'plain',
+    content_html: null,
+    content_text: null,
+    internal: 0,
+    choices: null,
+    choice: null,
+    attachments: null,
+    client_message_id: null,
+    created_at: clock.now(),
+    edited_at: null,
+    deleted_at: null,
+  };
+}
+
+/** Sends in one commit, at the moment of the one before it. @returns the ids */
+function sendAtOnce(conversations: readonly string[], texts: readonly string[] = []): Promise<string[]> {
   return Promise.all(
-    conversations.map((conversation_id, at) =>
-      store.write({ organization }, async ({ repositories: { messages } }) => {
-        const id = clock.newId();
-        await messages.append(
-          {
-            id,
-            conversation_id,
-            organization_id: organization,
-            sender_id: visitor.id,
-            sender_role: 'visitor',
-            sender_label: null,
-            content: texts[at] ?? `text ${id}`,
-            content_format: 'plain',
-            content_html: null,
-            content_text: null,
-            internal: 0,
-            choices: null,
-            choice: null,
-            attachments: null,
-            client_message_id: null,
-            created_at: clock.now(),
-            edited_at: null,
-            deleted_at: null,
-          },
-          'visitor',
-        );
-        return id;
+    conversations.map((conversationId, at) =>
+      app.service.engine.store.write({ organization }, async ({ repositories: { messages } }) => {
+        const message = plainMessage(conversationId, texts[at]);
+        await messages.append(message, 'visitor');
+        return message.id;
       }),
     ),
   );
 }
 
-/** A commit of its own that sends nothing. */
-const commitAlone = () =>
-  app.service.engine.store.write('server', ({ repositories }) => repositories.meta.set('a', 'b'));
+/** A commit of its own that sends nothing, a while after others. */
+const commitAlone = () => {
+  app.clock.advance(quietMs);
+  return app.service.engine.store.write('server', ({ repositories }) => repositories.meta.set('a', 'b'));
+};
+
+/** The same, in which nothing at all is written. */
+const commitNothing = () => {
+  app.clock.advance(quietMs);
+  return app.service.engine.store.write('server', () => undefined);
+};
 
 const problem = (): string | null => {
   const database = new Database(databaseFile(app.folder), { readonly: true });
@@ -144,7 +177,7 @@ it('busy commits leave fewer without once it has taken long to place many', asyn
   const clock = vi.spyOn(app.clock, 'monotonic').mockImplementation(() => monotonic() + late);
   const watch = watchStatements();
   watch.onFinish = (source) => {
-    if (source.includes('insert into message_places')) late += 5;
+    if (/into "?message_places/.test(source)) late += 5;
   };
   try {
     for (let round = 0; round < 12; round += 1) await sendTogether(many(100, conversationId));
@@ -166,6 +199,35 @@ it('busy commits leave fewer without where conversations are read', async () => 
     await sendTogether(many(100, conversationId));
     expect(await waiting()).toBeLessThan(placedAtOnce);
   }
+});
+
+it('small commits that follow each other at once leave their messages without places, too', async () => {
+  const conversationId = await createConversation(visitor);
+  const ids: string[] = [];
+  for (let round = 0; round < 8; round += 1) ids.push(...(await sendAtOnce([conversationId])));
+  expect(await waiting()).toBeGreaterThanOrEqual(8);
+  expect(await history(conversationId)).toEqual(ids);
+  await commitAlone();
+  expect(await waiting()).toBe(0);
+  expect(await history(conversationId)).toEqual(ids);
+  expect(problem()).toBeNull();
+});
+
+it('an operation that is taken back leaves no place, and the others of its commit have theirs', async () => {
+  const conversationId = await createConversation(visitor);
+  const { store } = app.service.engine;
+  const sent = sendTogether(many(3, conversationId));
+  const failing = store.write({ organization }, async ({ repositories: { messages } }) => {
+    await messages.append({ ...plainMessage(conversationId), client_message_id: 'taken-back' }, 'visitor');
+    throw new Error('taken back');
+  });
+  const more = sendAtOnce(many(3, conversationId));
+  await expect(failing).rejects.toThrow('taken back');
+  const ids = [...(await sent), ...(await more)];
+  await commitNothing();
+  expect(await waiting()).toBe(0);
+  expect(await history(conversationId)).toEqual(ids);
+  expect(problem()).toBeNull();
 });
 
 it('an idle server gives all of them their places', async () => {
@@ -304,6 +366,134 @@ it('a place that another program has left beyond the others stops no message', a
   expect(problem()).toBeNull();
 });
 
+describe('what the writing connection knows of messages', () => {
+  it('is not changed by what deliveries and effects write: no trigger stands behind them', () => {
+    const known = [
+      'conversations',
+      'conversation_numbers',
+      'visitors',
+      'messages',
+      'events',
+      'message_events',
+    ];
+    const written = [...deliveryStatements, ...effectStatements].map(
+      ({ compiled }) => /^(?:insert into|update) "(\w+)"/.exec(compiled.sql)?.[1],
+    );
+    expect(written.filter((table) => table === undefined || known.includes(table))).toEqual([]);
+    const triggers = db
+      .prepare(
+        `select name from sqlite_master where type = 'trigger' and tbl_name in (select value from json_each(?))`,
+      )
+      .all(JSON.stringify(written));
+    expect(triggers).toEqual([]);
+  });
+
+  const conversations = ['c1', 'c2', 'c3'];
+  let db: Database.Database;
+  let log: LogEnd;
+  let places: MessagePlaces;
+  let messages: MessagesRepository;
+  /** Statements that gave places: by what was known, or by reading messages. */
+  let placedBy: ('known' | 'read')[];
+  beforeEach(async () => {
+    db = new Database(':memory:');
+    await migrate(db, () => Promise.resolve());
+    db.pragma('foreign_keys = OFF');
+    db.exec(`insert into visitors (id, visitor_id, organization_id, application_id, mode, verified, attributes, created_at)
+      values ('v', 'v', 'o', 'a', 'live', 0, '{}', 0)`);
+    for (const id of conversations)
+      db.prepare(
+        `insert into conversations (id, organization_id, application_id, visitor_key, mode, status, last_seq, created_at,
+           updated_at) values (?, 'o', 'a', 'v', 'live', 'pending', 0, 0, 0)`,
+      ).run(id);
+    placedBy = [];
+    const runner = createRunner(db, {
+      onWrite: (text) => {
+        if (/into "?message_places/.test(text)) placedBy.push(text.includes('select') ? 'read' : 'known');
+      },
+      onFailure: () => undefined,
+      onOrderedRead: () => undefined,
+    });
+    log = new LogEnd(runner.direct);
+    places = createMessagePlaces(runner, log);
+    messages = createMessagesRepository(runner, undefined, log);
+  });
+  afterEach(() => void db.close());
+
+  const send = async (count: number): Promise<void> => {
+    for (let at = 0; at < count; at += 1)
+      await messages.append(plainMessage(conversations[at % 3] as string), 'visitor');
+  };
+  const place = (count = placedAtOnce): void => {
+    const { oldest } = places.unplaced();
+    if (oldest !== null) places.place(oldest, count);
+  };
+  /** Each message has one place, which is its own. */
+  const isWhole = (): boolean =>
+    db
+      .prepare(
+        `select 1 from messages as m left join conversation_numbers as n using (conversation_id)
+           left join message_places as p on p.conversation = n.number and p.number = m.number and p.seq = m.seq
+           where p.number is null
+         union all select 1 where (select count(*) from message_places) <> (select count(*) from messages)`,
+      )
+      .get() === undefined && places.unplaced().oldest === null;
+
+  it('gives places without reading any again, many by each statement', async () => {
+    await send(35);
+    expect(places.unplaced()).toEqual({ oldest: 1, atMost: 35 });
+    place();
+    expect(placedBy).toEqual(many(2 + 3, 'known'));
+    expect(isWhole()).toBe(true);
+    await send(3);
+    place();
+    expect(placedBy).toEqual(many(2 + 3 + 3, 'known'));
+    expect(isWhole()).toBe(true);
+  });
+
+  it('goes on where more wait than are placed at once', async () => {
+    await send(20);
+    place(16);
+    expect(places.unplaced()).toEqual({ oldest: 17, atMost: 4 });
+    place(16);
+    expect([isWhole(), new Set(placedBy)]).toEqual([true, new Set(['known'])]);
+  });
+
+  it('is not used where something else may have written, until the rest has its places', async () => {
+    await send(10);
+    log.forget();
+    await send(10);
+    place(5);
+    expect(placedBy).toEqual(['read']);
+    place();
+    expect(placedBy).toEqual(['read', 'read']);
+    expect(isWhole()).toBe(true);
+    await send(2);
+    place();
+    expect(placedBy).toEqual(['read', 'read', 'known', 'known']);
+    expect(isWhole()).toBe(true);
+  });
+
+  it('leaves no place of what was rolled back', async () => {
+    await send(2);
+    place();
+    db.exec('begin');
+    await send(4);
+    db.exec('rollback');
+    log.undo();
+    await send(3);
+    place();
+    expect(isWhole()).toBe(true);
+  });
+
+  it('stays bounded where no places can be given', async () => {
+    await send(2_100);
+    expect(log.takeUnplaced(10_000).length).toBeLessThan(1_000);
+    while (places.unplaced().oldest !== null) place();
+    expect(isWhole()).toBe(true);
+  });
+});
+
 it('an idle server gives places to what another process has left without', async () => {
   const conversationId = await createConversation(visitor);
   await sendTogether([conversationId]);
@@ -333,6 +523,11 @@ it('whatever happens in whatever order, every message is there once and in order
     }),
     fc.record({ what: fc.constant('remove' as const), of: fc.nat(3), from: fc.nat(2), newest: fc.boolean() }),
     fc.record({ what: fc.constant('quiet' as const) }),
+    fc.record({ what: fc.constant('nothing' as const) }),
+    fc.record({
+      what: fc.constant('at once' as const),
+      to: fc.array(fc.nat(3), { minLength: 1, maxLength: 3 }),
+    }),
     fc.record({ what: fc.constant('foreign' as const), of: fc.nat(3) }),
   );
   await fc.assert(
@@ -344,8 +539,10 @@ it('whatever happens in whatever order, every message is there once and in order
       const of = (at: number): string => ids[at] as string;
       for (const one of steps) {
         if (one.what === 'quiet') await commitAlone();
-        else if (one.what === 'send') {
-          const sent = await sendTogether(one.to.map(of));
+        else if (one.what === 'nothing') await commitNothing();
+        else if (one.what === 'send' || one.what === 'at once') {
+          const send = one.what === 'send' ? sendTogether : sendAtOnce;
+          const sent = await send(one.to.map(of));
           for (const [at, id] of sent.entries()) expected.get(of(one.to[at] as number))?.push(id);
         } else if (one.what === 'remove') {
           const list = expected.get(of(one.of)) as string[];

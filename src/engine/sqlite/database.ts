@@ -72,6 +72,12 @@ export interface KnowledgeScopeRow {
   application_id: string;
 }
 
+/** The small number that stands for a conversation in `message_places`. SQLite alone has the table. */
+export interface ConversationNumberRow {
+  number: Generated<number>;
+  conversation_id: string;
+}
+
 /** The place of a message in its conversation. SQLite alone has the table: it is filled behind the messages. */
 export interface MessagePlaceRow {
   /** Its number in `conversation_numbers`. */
@@ -122,6 +128,7 @@ export interface Database {
   messages: MessageRow;
   /** The messages, by whatever says their order: a conversation's are read from here. */
   ordered_messages: MessageRow;
+  conversation_numbers: ConversationNumberRow;
   message_places: MessagePlaceRow;
   /** One row: messages up to this number have their places. */
   message_placing: { through: number };

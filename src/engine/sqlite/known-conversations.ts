@@ -9,6 +9,8 @@ const maxRows = 1_000;
 export interface KnownConversation {
   /** SQLite's own key: an update finds the row at once. */
   readonly rowid: number;
+  /** Its number in `conversation_numbers`. */
+  readonly number: number;
   /** As the connection would read it now. Not to be changed, but replaced. */
   row: ConversationWithVisitor;
 }

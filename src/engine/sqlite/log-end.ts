@@ -1,5 +1,6 @@
-// Where the log of events and the messages end: the numbers that the writing connection gives next. It knows them for as
-// long as nothing else writes; the write queue lets it forget them with the rows of conversations (known-conversations.ts).
+// Where the log of events and the messages end: the numbers that the writing connection gives next, and the messages that it
+// has given the last ones to. It knows them for as long as nothing else writes; the write queue lets it forget them with the
+// rows of conversations (known-conversations.ts).
 import { sql } from 'kysely';
 import { twoFaced } from '../../../migrations/columns.ts';
 import { builder, type DirectRunner } from './query.ts';
@@ -16,6 +17,9 @@ export const lastSeqOfLog = twoFaced({
   postgres: sql<number>`(select max(seq) from events)`,
 });
 
+/** More messages than this wait for their places only where none can be given, as on a full disk. */
+const mostUnplaced = 2_000;
+
 /** The newest message's number, or the highest that an event stands for: its message may be gone. */
 const lastMessage = sql<{ number: number }>`select max(
   coalesce((select max(number) from messages), 0),
@@ -23,10 +27,14 @@ const lastMessage = sql<{ number: number }>`select max(
   builder,
 );
 
-/** A message that the open transaction has stored. */
+/** A message that was stored, and where it belongs. */
 export interface StoredMessage {
   readonly id: string;
   readonly number: number;
+  /** Its conversation's number in `conversation_numbers`. */
+  readonly conversation: number;
+  /** Its number in its conversation. */
+  readonly seq: number;
 }
 
 /** The numbers that come next, and the messages that the open transaction has stored under theirs. */
@@ -38,6 +46,8 @@ export class LogEnd {
   /** The highest number that was given here: one that was given in vain is not given again. */
   #given = 0;
   #stored: StoredMessage[] = [];
+  /** Stored since something else may have written, and not taken to be placed. */
+  #unplaced: StoredMessage[] = [];
 
   /** @param direct runs queries on the connection that writes */
   constructor(direct: DirectRunner) {
@@ -48,6 +58,7 @@ export class LogEnd {
   forget(): void {
     this.#seq = null;
     this.#message = null;
+    this.#unplaced = [];
   }
 
   /** The number of the next message, and of no other. */
@@ -66,9 +77,11 @@ export class LogEnd {
     return first;
   }
 
-  /** A message was stored under a number. */
-  noteMessage(id: string, number: number): void {
-    this.#stored.push({ id, number });
+  /** A message was stored under the number that was taken last. */
+  noteMessage(message: StoredMessage): void {
+    this.#stored.push(message);
+    if (this.#unplaced.length >= mostUnplaced) this.#unplaced = [];
+    this.#unplaced.push(message);
   }
 
   /** All that the transaction has stored was undone. */
@@ -82,5 +95,14 @@ export class LogEnd {
     const stored = this.#stored;
     this.#stored = [];
     return stored;
+  }
+
+  /**
+   * Messages that have no place in their conversation yet, the oldest first, each handed out once. Beside them there may be
+   * older ones, of which this knows nothing.
+   * @param most how many
+   */
+  takeUnplaced(most: number): StoredMessage[] {
+    return this.#unplaced.splice(0, most);
   }
 }

@@ -9,6 +9,7 @@ import { LogEnd } from './log-end.ts';
 import { OperationTx } from './operation-tx.ts';
 import { builder } from './query.ts';
 import { writeStepAt } from './repositories/conversations.ts';
+import { effectStatements } from './repositories/effects.ts';
 import { insertEvents } from './repositories/events.ts';
 import {
   createMessagePlaces,
@@ -21,6 +22,7 @@ import { insertNumberedMessage, insertPlainMessage } from './repositories/messag
 import { replaceFact } from './repositories/meta.ts';
 import { createRepositories, type SqliteRepositories } from './repositories/repositories.ts';
 import { indexStatements, mergeParts } from './repositories/search.ts';
+import { deliveryStatements } from './repositories/webhooks.ts';
 import { createRunner } from './runner.ts';
 import { sql } from 'kysely';
 
@@ -114,18 +116,35 @@ const overdueMs = 100;
 /** After so long of commits that no user waits for, the lock is free for so long, ms: another process gets it only then. */
 const behindStretchMs = 20;
 const freeMs = 10;
-/** A group of fewer operations leaves no message without its place: little is written then, and time is left for it. */
+/**
+ * A group of fewer operations leaves no message without its place, where the group before it was so long ago, ms: little is
+ * written then, and time is left for it.
+ */
 const busyGroupSize = 5;
+const quietMs = 5;
+/**
+ * One of so many is of a server at its limit, where the fewer pages count. Below it the time counts: with a thousand places at
+ * once, one commit in a hundred holds the loop for some milliseconds.
+ */
+const crowdedGroupSize = 24;
 /** Where giving places took so long, fewer get theirs at once the next time, ms. */
 const longPlacingMs = 4;
 const busyRetryMs = 5;
 
 /**
- * What sending and indexing write: what writes a step passes it on to the known row, what appends takes its numbers from
- * the known end of the log, the others touch neither.
+ * What sending, indexing and telling others write: what writes a step passes it on to the known row, what appends takes its
+ * numbers from the known end of the log, the others touch neither.
  */
 const keepsWhatIsKnown: ReadonlySet<string> = new Set(
-  [insertNumberedMessage, insertPlainMessage, writeStepAt, replaceFact, ...indexStatements]
+  [
+    insertNumberedMessage,
+    insertPlainMessage,
+    writeStepAt,
+    replaceFact,
+    ...indexStatements,
+    ...deliveryStatements,
+    ...effectStatements,
+  ]
     .map(({ compiled }) => compiled)
     .concat(insertEvents, mergeParts, placeStatements)
     .map(({ sql: text }) => text),
@@ -171,6 +190,8 @@ export class WriteQueue {
   #placedAtOnce = manyPlacedAtOnce;
   /** Conversations were read since places were given last. */
   #isReadInOrder = true;
+  /** When the last group was through, by the clock that never jumps, ms. */
+  #groupedAt = -Infinity;
   #flushing = false;
   /** How long commits that no user waits for have held the lock since it was left free, ms. */
   #behindMs = 0;
@@ -192,8 +213,8 @@ export class WriteQueue {
     });
     this.#log = new LogEnd(runner.direct);
     this.#repositories = createRepositories(runner, this.#known, this.#log);
-    this.#places = createMessagePlaces(runner);
-    this.#unplaced = this.#places.unplacedAtMost();
+    this.#places = createMessagePlaces(runner, this.#log);
+    this.#unplaced = this.#places.unplaced().atMost;
     this.#statements = {
       // IMMEDIATE: a read that later becomes a write can't be refused half way.
       begin: connection.prepare('BEGIN IMMEDIATE'),
@@ -225,7 +246,7 @@ export class WriteQueue {
 
   /** Another process may have left messages without their places. */
   lookForUnplaced(): void {
-    if (!this.#connection.inTransaction) this.#unplaced = this.#places.unplacedAtMost();
+    if (!this.#connection.inTransaction) this.#unplaced = this.#places.unplaced().atMost;
   }
 
   /** Runs `work` in a later commit, and resolves after it. */
@@ -381,18 +402,23 @@ export class WriteQueue {
 
   /** Gives messages their places where enough of them wait, or nothing else is to be done. */
   #placeMessages(group: readonly QueuedWrite[]): void {
-    this.#unplaced = this.#places.unplacedAtMost();
-    if (this.#unplaced === 0 || !this.#options.placesMessages()) return;
-    const isBusy = group.length >= busyGroupSize;
-    const count = isBusy && !this.#isReadInOrder ? this.#placedAtOnce : placedAtOnce;
-    if (isBusy && this.#unplaced < count) return;
+    const now = this.#options.clock.monotonic();
+    // One that has its commit to itself is no sign that others come: the store gives places so.
+    const isQuick = now - this.#groupedAt < quietMs && group[0]?.place !== 'alone';
+    const isBusy = group.length >= busyGroupSize || isQuick;
+    this.#groupedAt = now;
+    const { oldest, atMost } = this.#places.unplaced();
+    this.#unplaced = atMost;
+    if (oldest === null || !this.#options.placesMessages()) return;
+    const placesMany = group.length >= crowdedGroupSize && !this.#isReadInOrder;
+    const count = placesMany ? this.#placedAtOnce : placedAtOnce;
+    if (isBusy && atMost < count) return;
     this.#isReadInOrder = false;
-    const { clock } = this.#options;
-    const began = clock.monotonic();
-    this.#places.place(count);
+    this.#places.place(oldest, count);
     // In as many conversations as messages, each has a page of its own: then many at once gain nothing, and take long.
-    this.#placedAtOnce = clock.monotonic() - began > longPlacingMs ? placedAtOnce : manyPlacedAtOnce;
-    this.#unplaced = Math.max(0, this.#unplaced - count);
+    const tookMs = this.#options.clock.monotonic() - now;
+    this.#placedAtOnce = tookMs > longPlacingMs ? placedAtOnce : manyPlacedAtOnce;
+    this.#unplaced = Math.max(0, atMost - count);
   }
 
   /**

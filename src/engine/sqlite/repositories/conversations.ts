@@ -27,10 +27,11 @@ const withVisitor = (db: Builder) =>
     .selectAll('conversations')
     .select(['visitors.visitor_id', 'visitors.name as visitor_name']);
 const byId = prepare<{ id: string }>()((db, p) => withVisitor(db).where('conversations.id', '=', p.id));
-/** Where the database answers at once: with SQLite's own key. */
-const byIdWithRowid = prepareForSqlite<{ id: string }>()((db, p) =>
+/** Where the database answers at once: with SQLite's own key, and the number that stands for it beside the messages. */
+const byIdWithKeys = prepareForSqlite<{ id: string }>()((db, p) =>
   withVisitor(db)
-    .select(sql<number>`conversations.rowid`.as('rowid'))
+    .innerJoin('conversation_numbers', 'conversation_numbers.conversation_id', 'conversations.id')
+    .select([sql<number>`conversations.rowid`.as('rowid'), 'conversation_numbers.number'])
     .where('conversations.id', '=', p.id),
 );
 const byIdempotencyKey = prepare<{ visitor_key: string; idempotency_key: string }>()((db, p) =>
@@ -168,10 +169,10 @@ export function readConversation(
 ): KnownConversation | undefined {
   const kept = conversations?.get(id);
   if (kept !== undefined) return kept;
-  const found = direct.first(byIdWithRowid.compiled, byIdWithRowid.bind({ id }));
+  const found = direct.first(byIdWithKeys.compiled, byIdWithKeys.bind({ id }));
   if (found === undefined) return undefined;
-  const { rowid, ...row } = found;
-  const known: KnownConversation = { rowid, row };
+  const { rowid, number, ...row } = found;
+  const known: KnownConversation = { rowid, number, row };
   conversations?.put(known);
   return known;
 }

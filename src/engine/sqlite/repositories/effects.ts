@@ -89,6 +89,8 @@ const setClaim = prepare<{ id: string; payload: string; recipient: string }>()((
 const setDue = prepare<{ id: string; at: number }>()((db, p) =>
   db.updateTable('effects').set({ due_at: p.at }).where('id', '=', p.id).where('state', '=', 'waiting'),
 );
+/** The statements that write what becomes of effects: they touch no conversation. */
+export const effectStatements = [insert, setAttempt, setClaim, setDue];
 const prune = prepare<{ before: number; limit: number }>()((db, p) =>
   db
     .deleteFrom('effects')

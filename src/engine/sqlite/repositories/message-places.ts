@@ -2,20 +2,24 @@
 // once, so that a busy server writes the page of a conversation's order once for many messages. Until then a message is
 // found by its number, so reading looks through all that have no place: they stay few.
 import { sql } from 'kysely';
+import type { LogEnd, StoredMessage } from '../log-end.ts';
 import { builder, type ImmediateRunner } from '../query.ts';
+import type { MessagePlaceRow } from '../database.ts';
 
 /**
  * So many are placed in one commit, which reads and writes a page for each conversation among them. A read looks through all
  * that wait.
  */
 export const placedAtOnce = 256;
-/** The same where no conversation was read and few are written in: the more at once, the fewer pages are written for each. */
+/** The same where commits are large, no conversation was read and few are written in: the more at once, the fewer pages are written for each. */
 export const manyPlacedAtOnce = 1_024;
 
 /** The oldest without a place; null: none. Numbers are left out where the newest messages were removed. */
 const oldest = sql`(select min(number) from messages where number > (select through from message_placing))`;
-const unplacedAtMost = sql<{ n: number }>`
-  select coalesce((select max(number) from messages) - ${oldest} + 1, 0) as n`.compile(builder);
+const unplaced = sql<{ oldest: number | null; n: number }>`
+  select ${oldest} as oldest, coalesce((select max(number) from messages) - ${oldest} + 1, 0) as n`.compile(
+  builder,
+);
 /** The zero stands for how many, which comes with each run. */
 const place = sql`
   insert into message_places (conversation, seq, number)
@@ -29,23 +33,74 @@ const noteThrough = sql`
     set through = min(${oldest} + ${0} - 1, (select max(number) from messages))
     where ${oldest} is not null`.compile(builder);
 
+const anyPlace: MessagePlaceRow = { conversation: 0, seq: 0, number: 0 };
+/** The same for messages whose conversations are known, which need not be read again: many by one statement, then the rest. */
+const placeKnown = [16, 1].map((count) => ({
+  count,
+  compiled: builder
+    .insertInto('message_places')
+    .values(Array.from({ length: count }, () => anyPlace))
+    .onConflict((conflict) => conflict.doNothing())
+    .compile(),
+}));
+const setThrough = builder.updateTable('message_placing').set({ through: 0 }).compile();
+
 /** The statements that write places: they touch no conversation. */
-export const placeStatements = [place, noteThrough];
+export const placeStatements = [
+  place,
+  noteThrough,
+  setThrough,
+  ...placeKnown.map(({ compiled }) => compiled),
+];
+
+/** Messages without places. */
+export interface Unplaced {
+  /** The number of the oldest; null: every one has its place. */
+  readonly oldest: number | null;
+  /** How many they are at most: numbers of removed ones count. */
+  readonly atMost: number;
+}
 
 export interface MessagePlaces {
-  /** How many messages have no place yet, at most: numbers of removed ones count. */
-  unplacedAtMost(): number;
+  unplaced(): Unplaced;
   /**
    * Gives the oldest of them their places, `count` at most, in the transaction that is open. One that is there already, as
    * another program may have left it, stays.
+   * @param first the number of the oldest
    */
-  place(count: number): void;
+  place(first: number, count: number): void;
 }
 
-export function createMessagePlaces({ direct }: ImmediateRunner): MessagePlaces {
+/** @param log knows the messages that were stored last, so that these need not be read */
+export function createMessagePlaces({ direct }: ImmediateRunner, log: LogEnd): MessagePlaces {
+  const insert = (messages: readonly StoredMessage[]): void => {
+    const inOrder = messages.toSorted(
+      (one, other) => one.conversation - other.conversation || one.seq - other.seq,
+    );
+    let done = 0;
+    for (const { count, compiled } of placeKnown)
+      for (; inOrder.length - done >= count; done += count)
+        direct.run(
+          compiled,
+          inOrder
+            .slice(done, done + count)
+            .flatMap(({ conversation, seq, number }) => [conversation, seq, number]),
+        );
+  };
   return {
-    unplacedAtMost: () => direct.first(unplacedAtMost, [])?.n ?? 0,
-    place: (count) => {
+    unplaced: () => {
+      const found = direct.first(unplaced, []);
+      return { oldest: found?.oldest ?? null, atMost: found?.n ?? 0 };
+    },
+    place: (first, count) => {
+      const known = log.takeUnplaced(count);
+      const last = known.at(-1);
+      // Nothing else has written since the first of them was stored: none is missing in between.
+      if (last !== undefined && known[0]?.number === first) {
+        insert(known);
+        direct.run(setThrough, [last.number]);
+        return;
+      }
       direct.run(place, [count]);
       direct.run(noteThrough, [count]);
     },

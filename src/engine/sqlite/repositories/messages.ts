@@ -380,7 +380,7 @@ export function createMessagesRepository(
       const step = stepOn(conversation.row, by, row.created_at);
       const number = log.takeMessage();
       if (!insertAt(runner, row, number, step.last_seq)) return undefined;
-      log.noteMessage(row.id, number);
+      log.noteMessage({ id: row.id, number, conversation: conversation.number, seq: step.last_seq });
       return takeStep(runner, conversation, step);
     },
     edit: (values: Edit) => run(runner, edit, values),

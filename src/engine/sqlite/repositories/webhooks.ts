@@ -179,6 +179,8 @@ const hasten = prepare<{ webhook_id: string; now: number }>()((db, p) =>
     .where('status', '=', 'waiting')
     .where('next_attempt_at', '>', p.now),
 );
+/** The statements that write what becomes of deliveries: they touch no conversation. */
+export const deliveryStatements = [insertDelivery, setDelivery, setNextAttempt, hasten, setPosition];
 const newestFirst = prepare<{ webhook_id: string; limit: number; offset: number }>()((db, p) =>
   db
     .selectFrom('webhook_deliveries')
