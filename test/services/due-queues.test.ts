@@ -116,3 +116,15 @@ it('a queue that is forgotten begins nothing of what it has read ahead', async (
   expect(attempts).toEqual(['1', '2']);
   await queues.stop();
 });
+
+it('after a stop nothing is begun of what was read ahead', async () => {
+  const stored = ['1', '2', '3', '4', '5'];
+  const { queues, attempts, end } = queueOver(stored, 3);
+  queues.check('q');
+  await queues.look();
+  const stopped = queues.stop();
+  await end('1');
+  await end('2');
+  await stopped;
+  expect(attempts).toEqual(['1', '2']);
+});

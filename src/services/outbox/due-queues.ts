@@ -92,6 +92,7 @@ export class DueQueues<Row extends { readonly id: string }> {
   }
 
   async #begin(key: string, queue: Queue<Row>): Promise<void> {
+    if (this.#stop.signal.aborted) return;
     const free = this.#options.maxConcurrent - queue.busy.size;
     // The end of an attempt looks again.
     if (free <= 0) return;
