@@ -148,3 +148,29 @@ it('a request that is refused for its rate is no user for whom webhooks would wa
   expect(came).toHaveBeenCalledTimes(2);
   await limited.stop();
 });
+
+it('a delivery that another server has made while it waited for its turn is not made again', async () => {
+  crowd();
+  const [made, ...others] = await sendSix();
+  // All are stored, and the first of each conversation waits for the turn of its attempt.
+  await eventually(async () => {
+    if ((await deliveries()) < 6) waiting.shift()?.();
+    expect(await deliveries()).toBe(6);
+  });
+  await eventually(() => expect(asked.filter((ms) => ms === 0.8).length).toBeGreaterThanOrEqual(2));
+  await rowsOf(
+    app,
+    "update webhook_deliveries set status = 'delivered', next_attempt_at = null where message_id = ?",
+    made?.messageId,
+  );
+  const rest = others.filter(({ conversationId }) => conversationId !== made?.conversationId);
+  await eventually(() => {
+    waiting.shift()?.();
+    expect(receiver.taken.length).toBeGreaterThanOrEqual(rest.length);
+  });
+  for (let turn = 0; turn < 5; turn += 1) {
+    waiting.shift()?.();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(receiver.taken.map(({ event }) => event.data['id'])).toEqual(rest.map(({ messageId }) => messageId));
+});

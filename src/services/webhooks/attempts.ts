@@ -30,9 +30,10 @@ export interface Sending {
 }
 
 /**
- * Reads webhooks and payloads as the rows are now, so that a message that was edited or deleted since is sent in no other
- * form.
- * @returns by the delivery's id what to call for its own part: null where the webhook is removed or switched off
+ * Reads webhooks, deliveries and payloads as the rows are now, so that a message that was edited or deleted since is sent in
+ * no other form, and what another server has sent since is not sent again.
+ * @returns by the delivery's id what to call for its own part: null where the webhook is removed or switched off, or the
+ * delivery no longer waits
  * @throws why one delivery could not be read, when its own part is called for
  */
 export function readSendings(
@@ -47,8 +48,11 @@ export function readSendings(
         const { webhook_id: id } = row;
         const webhook = webhooks.get(id) ?? (await tx.repositories.webhooks.byId(id));
         webhooks.set(id, webhook);
+        const waits = (await tx.repositories.webhooks.delivery(row.id))?.status === 'waiting';
         const sending =
-          webhook?.enabled === 1 ? { webhook, body: await buildPayload(tx, service, webhook, row) } : null;
+          waits && webhook?.enabled === 1
+            ? { webhook, body: await buildPayload(tx, service, webhook, row) }
+            : null;
         read.set(row.id, () => sending);
       } catch (error) {
         // One that can't be read holds up none of the others.
@@ -113,8 +117,8 @@ export async function recordAttempt(
     async (tx) => {
       const { webhooks } = tx.repositories;
       const row = await webhooks.delivery(deliveryId);
-      // Erased, or its webhook deleted, since it was sent.
-      if (row === undefined) return null;
+      // Erased, or its webhook deleted, or settled by another server, since it was sent.
+      if (row?.status !== 'waiting') return null;
       const now = clock.now();
       const after =
         response === null ? asSkipped(row) : asAttempted(row, response, { durationMs, now, random });

@@ -313,7 +313,7 @@ class WebhookDelivery {
     if (signal.aborted || queue === undefined) return undefined;
     const sending = await this.#readSending(row);
     if (sending === null) {
-      // Removed or switched off, and not heard of yet.
+      // Removed or switched off, and not heard of yet; or another server has sent it.
       this.#configurationStale = true;
       return undefined;
     }
