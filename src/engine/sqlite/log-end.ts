@@ -98,11 +98,14 @@ export class LogEnd {
   }
 
   /**
-   * Messages that have no place in their conversation yet, the oldest first, each handed out once. Beside them there may be
-   * older ones, of which this knows nothing.
+   * Messages that have no place in their conversation yet, each handed out once.
+   * @param first the number of the oldest one that the database has
    * @param most how many
+   * @returns none where this does not know the oldest: so many are then to be read, and the known ones among them are let go
    */
-  takeUnplaced(most: number): StoredMessage[] {
-    return this.#unplaced.splice(0, most);
+  takeUnplaced(first: number, most: number): StoredMessage[] {
+    if (this.#unplaced[0]?.number === first) return this.#unplaced.splice(0, most);
+    this.#unplaced = this.#unplaced.filter(({ number }) => number >= first + most);
+    return [];
   }
 }

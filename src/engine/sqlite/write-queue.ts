@@ -117,7 +117,7 @@ const overdueMs = 100;
 const behindStretchMs = 20;
 const freeMs = 10;
 /**
- * A group of fewer operations leaves no message without its place, where the group before it was so long ago, ms: little is
+ * A group of fewer operations leaves no message without its place, where the commit before it was so long ago, ms: little is
  * written then, and time is left for it.
  */
 const busyGroupSize = 5;
@@ -190,8 +190,8 @@ export class WriteQueue {
   #placedAtOnce = manyPlacedAtOnce;
   /** Conversations were read since places were given last. */
   #isReadInOrder = true;
-  /** When the last group was through, by the clock that never jumps, ms. */
-  #groupedAt = -Infinity;
+  /** When the last commit was through, by the clock that never jumps, ms. */
+  #committedAt = -Infinity;
   #flushing = false;
   /** How long commits that no user waits for have held the lock since it was left free, ms. */
   #behindMs = 0;
@@ -324,6 +324,7 @@ export class WriteQueue {
     const { answers, events, configuration } = run;
     this.groupSizes.add(group.length);
     const ended = clock.monotonic();
+    this.#committedAt = ended;
     this.commitMs.add(ended - began);
     const users = countUsers(group);
     if (users === 0) this.#behindMs += ended - locked;
@@ -404,9 +405,8 @@ export class WriteQueue {
   #placeMessages(group: readonly QueuedWrite[]): void {
     const now = this.#options.clock.monotonic();
     // One that has its commit to itself is no sign that others come: the store gives places so.
-    const isQuick = now - this.#groupedAt < quietMs && group[0]?.place !== 'alone';
+    const isQuick = now - this.#committedAt < quietMs && group[0]?.place !== 'alone';
     const isBusy = group.length >= busyGroupSize || isQuick;
-    this.#groupedAt = now;
     const { oldest, atMost } = this.#places.unplaced();
     this.#unplaced = atMost;
     if (oldest === null || !this.#options.placesMessages()) return;

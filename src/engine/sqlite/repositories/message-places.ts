@@ -93,10 +93,10 @@ export function createMessagePlaces({ direct }: ImmediateRunner, log: LogEnd): M
       return { oldest: found?.oldest ?? null, atMost: found?.n ?? 0 };
     },
     place: (first, count) => {
-      const known = log.takeUnplaced(count);
+      const known = log.takeUnplaced(first, count);
       const last = known.at(-1);
       // Nothing else has written since the first of them was stored: none is missing in between.
-      if (last !== undefined && known[0]?.number === first) {
+      if (last !== undefined) {
         insert(known);
         direct.run(setThrough, [last.number]);
         return;
