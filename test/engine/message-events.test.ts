@@ -22,6 +22,7 @@ import {
   createVisitor,
   type TestClient,
 } from '../helpers/fixtures.ts';
+import { newMessage } from '../helpers/new-message.ts';
 
 let app: TestApp;
 let organization: string;
@@ -60,26 +61,14 @@ const eventOf = (type: NewEvent['type'], message: string | null, more: Partial<N
 
 async function append(tx: Tx, id: string, clientMessageId: string | null): Promise<boolean> {
   const stored = await tx.repositories.messages.append(
-    {
+    newMessage({
       id,
       conversation_id: conversation,
       organization_id: organization,
       sender_id: visitor.id,
-      sender_role: 'visitor',
-      sender_label: null,
-      content: 'text',
-      content_format: 'plain',
-      content_html: null,
-      content_text: null,
-      internal: 0,
-      choices: null,
-      choice: null,
-      attachments: null,
       client_message_id: clientMessageId,
       created_at: app.clock.now(),
-      edited_at: null,
-      deleted_at: null,
-    },
+    }),
     'visitor',
   );
   return stored !== undefined;

@@ -29,6 +29,7 @@ import {
   type TestClient,
 } from '../helpers/fixtures.ts';
 import { rowsOf } from '../helpers/database.ts';
+import { newMessage } from '../helpers/new-message.ts';
 import { watchStatements } from '../helpers/storage.ts';
 
 /** A commit is no quick one where the one before it was so long ago, ms. */
@@ -73,26 +74,14 @@ function sendTogether(conversations: readonly string[], texts: readonly string[]
 function plainMessage(conversationId: string, text?: string): NewMessage {
   const { clock } = app.service.engine;
   const id = clock.newId();
-  return {
+  return newMessage({
     id,
     conversation_id: conversationId,
     organization_id: organization,
     sender_id: visitor.id,
-    sender_role: 'visitor',
-    sender_label: null,
     content: text ?? `text ${id}`,
-    content_format: 'plain',
-    content_html: null,
-    content_text: null,
-    internal: 0,
-    choices: null,
-    choice: null,
-    attachments: null,
-    client_message_id: null,
     created_at: clock.now(),
-    edited_at: null,
-    deleted_at: null,
-  };
+  });
 }
 
 /** Sends in one commit, at the moment of the one before it. @returns the ids */
@@ -283,6 +272,22 @@ describe('what is removed', () => {
     const [third] = await sendTogether([other]);
     expect(await history(conversationId)).toEqual([first]);
     expect(await history(other)).toEqual([third]);
+    expect(problem()).toBeNull();
+  });
+
+  it('leaves no place where this server removes it before it has one', async () => {
+    const conversationId = await createConversation(visitor);
+    const ids = await sendTogether(many(10, conversationId));
+    expect(await waiting()).toBe(10);
+    const { store, clock } = app.service.engine;
+    const removed = await store.write({ organization }, ({ repositories: { retention } }) =>
+      retention.removeMessages(conversationId, clock.now() + 1, 0, 3),
+    );
+    expect([removed, await waiting()]).toEqual([3, 7]);
+    ids.push(...(await sendTogether(many(6, conversationId))));
+    await commitNothing();
+    expect(await waiting()).toBe(0);
+    expect(await history(conversationId)).toEqual(ids.slice(3));
     expect(problem()).toBeNull();
   });
 

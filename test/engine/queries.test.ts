@@ -20,6 +20,7 @@ import type {
   WebhookDeliveryRow,
 } from '../../src/engine/rows.ts';
 import { contractEngines } from '../helpers/contract-engines.ts';
+import { newMessage } from '../helpers/new-message.ts';
 
 const organization = {
   id: 'o',
@@ -342,27 +343,14 @@ describe('a message', () => {
   it.each([{}, ...Object.entries(others).map(([column, value]) => ({ [column]: value }))])(
     'is stored whole: plain, with %o',
     async (other) => {
-      const row: NewMessage = {
+      const row = newMessage({
         id: 'm',
         conversation_id: 'c',
         organization_id: 'o',
         sender_id: 's',
-        sender_role: 'visitor',
-        sender_label: null,
-        content: 'content',
-        content_format: 'plain',
-        content_html: null,
-        content_text: null,
-        internal: 0,
-        choices: null,
-        choice: null,
-        attachments: null,
-        client_message_id: null,
         created_at: 1,
-        edited_at: null,
-        deleted_at: null,
         ...other,
-      };
+      });
       const runner = createRunner(db);
       await createMessagesRepository(runner, undefined, new LogEnd(runner.direct)).append(row, 'visitor');
       expect(db.prepare('select * from messages').get()).toEqual({

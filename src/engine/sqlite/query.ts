@@ -58,6 +58,29 @@ export interface ImmediateRunner extends Runner {
   readonly direct: DirectRunner;
 }
 
+/** A statement that takes so many rows. */
+interface BatchStatement {
+  readonly count: number;
+  readonly compiled: CompiledQuery;
+}
+
+/**
+ * Runs statements for many rows: the first as often as it is filled, then the next for what is left.
+ * @param statements the one for most rows first, the last for one row
+ * @param valuesOf what one row hands over, in the order of the statements
+ */
+export function runInBatches<T>(
+  direct: DirectRunner,
+  statements: readonly BatchStatement[],
+  rows: readonly T[],
+  valuesOf: (row: T) => unknown[],
+): void {
+  let done = 0;
+  for (const { count, compiled } of statements)
+    for (; rows.length - done >= count; done += count)
+      direct.run(compiled, rows.slice(done, done + count).flatMap(valuesOf));
+}
+
 /** Whether a runner's database answers at once. */
 export function isImmediate(runner: Runner): runner is ImmediateRunner {
   return 'direct' in runner;

@@ -12,6 +12,7 @@ import {
   prepare,
   prepareForSqlite,
   run,
+  runInBatches,
   type DirectRunner,
   type ImmediateRunner,
   type Runner,
@@ -190,10 +191,7 @@ function append({ direct }: ImmediateRunner, log: LogEnd, rows: readonly EventRo
     }
   }
   if (ofMessages !== null) insertMessageEvents(direct, ofMessages);
-  let done = 0;
-  for (const { count, compiled } of insertRows)
-    for (; others.length - done >= count; done += count)
-      direct.run(compiled, others.slice(done, done + count).flatMap(valuesOf));
+  runInBatches(direct, insertRows, others, valuesOf);
 }
 
 function follows({ seq, number, messages }: MessageEventsRow, nextSeq: number, nextNumber: number): boolean {

@@ -3,7 +3,7 @@
 // found by its number, so reading looks through all that have no place: they stay few.
 import { sql } from 'kysely';
 import type { LogEnd, StoredMessage } from '../log-end.ts';
-import { builder, type ImmediateRunner } from '../query.ts';
+import { builder, runInBatches, type ImmediateRunner } from '../query.ts';
 import type { MessagePlaceRow } from '../database.ts';
 
 /**
@@ -16,10 +16,8 @@ export const manyPlacedAtOnce = 1_024;
 
 /** The oldest without a place; null: none. Numbers are left out where the newest messages were removed. */
 const oldest = sql`(select min(number) from messages where number > (select through from message_placing))`;
-const unplaced = sql<{ oldest: number | null; n: number }>`
-  select ${oldest} as oldest, coalesce((select max(number) from messages) - ${oldest} + 1, 0) as n`.compile(
-  builder,
-);
+const ends = sql<{ oldest: number | null; newest: number | null }>`
+  select ${oldest} as oldest, (select max(number) from messages) as newest`.compile(builder);
 /** The zero stands for how many, which comes with each run. */
 const place = sql`
   insert into message_places (conversation, seq, number)
@@ -77,20 +75,14 @@ export function createMessagePlaces({ direct }: ImmediateRunner, log: LogEnd): M
     const inOrder = messages.toSorted(
       (one, other) => one.conversation - other.conversation || one.seq - other.seq,
     );
-    let done = 0;
-    for (const { count, compiled } of placeKnown)
-      for (; inOrder.length - done >= count; done += count)
-        direct.run(
-          compiled,
-          inOrder
-            .slice(done, done + count)
-            .flatMap(({ conversation, seq, number }) => [conversation, seq, number]),
-        );
+    runInBatches(direct, placeKnown, inOrder, ({ conversation, seq, number }) => [conversation, seq, number]);
   };
   return {
     unplaced: () => {
-      const found = direct.first(unplaced, []);
-      return { oldest: found?.oldest ?? null, atMost: found?.n ?? 0 };
+      const found = direct.first(ends, []);
+      if (found === undefined || found.oldest === null || found.newest === null)
+        return { oldest: null, atMost: 0 };
+      return { oldest: found.oldest, atMost: found.newest - found.oldest + 1 };
     },
     place: (first, count) => {
       const known = log.takeUnplaced(first, count);
