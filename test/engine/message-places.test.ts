@@ -281,13 +281,15 @@ describe('what is removed', () => {
     expect(await waiting()).toBe(10);
     const { store, clock } = app.service.engine;
     const removed = await store.write({ organization }, ({ repositories: { retention } }) =>
-      retention.removeMessages(conversationId, clock.now() + 1, 0, 3),
+      // Not the oldest: what is known still begins with that one.
+      retention.removeMessages(conversationId, clock.now() + 1, 1, 4),
     );
     expect([removed, await waiting()]).toEqual([3, 7]);
+    ids.splice(1, 3);
     ids.push(...(await sendTogether(many(6, conversationId))));
     await commitNothing();
     expect(await waiting()).toBe(0);
-    expect(await history(conversationId)).toEqual(ids.slice(3));
+    expect(await history(conversationId)).toEqual(ids);
     expect(problem()).toBeNull();
   });
 
