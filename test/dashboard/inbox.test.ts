@@ -4,7 +4,7 @@ import { get } from 'node:http';
 import { join } from 'node:path';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openBrowserPage } from '../helpers/browser.ts';
+import { openBrowserPage, routeLoaded } from '../helpers/browser.ts';
 import { createMember, createVisitor, memberPassword, type TestMember } from '../helpers/fixtures.ts';
 import { axeViolations } from '../helpers/axe.ts';
 import { eventually } from '../helpers/eventually.ts';
@@ -280,7 +280,7 @@ describe('a shift of two operators', () => {
     );
 
     // What can't be saved is told of first, and stays.
-    await page.route('**/draft', (route) => route.abort());
+    await routeLoaded(page, '**/draft', (route) => route.abort());
     await page.getByRole('button', { name: /^Account/ }).click();
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
     await eventually(async () => expect((await problems()).join()).toContain('dialog 1 draft could not'));

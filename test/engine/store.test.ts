@@ -70,11 +70,14 @@ function seenFromOutside(key: string): unknown {
 }
 
 /** However slow the machine is, a group takes no time. */
-const standStill = () => vi.spyOn(clock, 'monotonic').mockReturnValue(0);
+function standStill(): void {
+  vi.spyOn(clock, 'monotonic').mockReturnValue(0);
+}
 
 describe('group commit', () => {
+  beforeEach(standStill);
+
   it('gives operations that arrive together one commit on disk', async () => {
-    standStill();
     await engine.store.write('server', put('before'));
     const before = commitsInLog(`${file()}-wal`);
     await Promise.all(
@@ -87,7 +90,6 @@ describe('group commit', () => {
   });
 
   it('bounds a group, so that one commit never holds the loop for long', async () => {
-    standStill();
     const before = commitsInLog(`${file()}-wal`);
     await Promise.all(
       Array.from({ length: 250 }, (_, index) => engine.store.write('server', put(`k${index}`))),
@@ -243,6 +245,7 @@ describe('group commit', () => {
 
 describe('transactions', () => {
   it('that SQLite has ended with an operation keep nothing of those behind it', async () => {
+    standStill();
     let failures = 0;
     watch.onFinish = (source) => {
       if (source !== 'RELEASE operation' || failures > 0) return;
@@ -268,6 +271,7 @@ describe('transactions', () => {
   });
 
   it('that SQLite has ended are refused, also where an operation went on, and keep nothing', async () => {
+    standStill();
     const outside = new Database(file());
     outside.exec(
       "create trigger ends before insert on meta when new.key = 'ends' begin select raise(rollback, 'ended'); end",

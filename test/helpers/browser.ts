@@ -10,6 +10,7 @@ import { dirname, join } from 'node:path';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 import type { HeaderMap } from './client.ts';
 import { repository } from './command.ts';
+import { eventually } from './eventually.ts';
 
 const installed = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 const flags = [
@@ -155,4 +156,19 @@ export async function openBrowserPage(
   });
   await page.goto(url);
   return { page, problems: complaints, close: () => context.close() };
+}
+
+/**
+ * Routes requests of a page that is loaded already, as `page.route` does. Chromium tells such a page only some time after
+ * that has returned that its requests are to be held: one that comes before is not routed.
+ */
+export async function routeLoaded(page: Page, ...[url, handler]: Parameters<Page['route']>): Promise<void> {
+  await page.route(url, handler);
+  const isProbe = ({ searchParams }: URL): boolean => searchParams.has('routed');
+  await page.route(isProbe, (route) => route.fulfill({ body: 'routed' }));
+  await eventually(async () => {
+    const answer: unknown = await page.evaluate(`fetch('?routed').then((answer) => answer.text())`);
+    if (answer !== 'routed') throw new Error('The page does not know yet that its requests are held.');
+  });
+  await page.unroute(isProbe);
 }

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { openBrowserPage, type BrowserPage } from '../helpers/browser.ts';
+import { openBrowserPage, routeLoaded, type BrowserPage } from '../helpers/browser.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { rounds } from '../helpers/rounds.ts';
 import { variants, checkAccessibility, screenshotFolder } from './accessibility.ts';
@@ -137,7 +137,7 @@ describe('states of trouble', () => {
     await w.log.locator('.mine').last().getByRole('button', { name: 'Edit' }).click();
     expect(await checkAccessibility(page, 'trouble-1-editing')).toEqual([]);
     await page.keyboard.press('Escape');
-    await page.route('**/api/v1/**', (route) => route.abort());
+    await routeLoaded(page, '**/api/v1/**', (route) => route.abort());
     await page.context().setOffline(true);
     await w.write('Is anybody there?');
     await w.dialog.getByText('Sending…').waitFor();
@@ -148,7 +148,7 @@ describe('states of trouble', () => {
   test('a message that was refused says so and can be tried again', async () => {
     const { page, w } = await arrive();
     await w.open();
-    await page.route('**/messages', (route) =>
+    await routeLoaded(page, '**/messages', (route) =>
       route.request().method() === 'POST'
         ? route.fulfill({
             status: 403,

@@ -2,7 +2,7 @@
 // sent and what is not, what is said about mistakes, and each of its faces.
 import type { BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { openBrowserPage, type BrowserPage } from '../helpers/browser.ts';
+import { openBrowserPage, routeLoaded, type BrowserPage } from '../helpers/browser.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { variants, checkAccessibility } from './accessibility.ts';
 import {
@@ -197,7 +197,7 @@ describe('required', () => {
     await form.getByText('Please enter an e-mail address').waitFor();
     expect(await focused(page)).toBe('email');
     await email.fill('ann@example.com');
-    await page.route('**/api/v1/visitor', (route) =>
+    await routeLoaded(page, '**/api/v1/visitor', (route) =>
       route.fulfill({
         status: 403,
         headers: { 'access-control-allow-origin': stage.site.origin },

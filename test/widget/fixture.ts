@@ -4,7 +4,7 @@ import type { Browser, Locator, Page } from 'playwright-core';
 import { eventually } from '../helpers/eventually.ts';
 import { setByPath } from '../helpers/settings.ts';
 import { startApp, type TestApp, type TestAppOptions } from '../helpers/app.ts';
-import { startHostSite, launchBrowser, type HostSite } from '../helpers/browser.ts';
+import { launchBrowser, routeLoaded, startHostSite, type HostSite } from '../helpers/browser.ts';
 import {
   createMember,
   createApplication,
@@ -95,7 +95,7 @@ export const conversationFile = '**/conversation-*.js';
 export async function holdConversationFile(page: Page): Promise<() => Promise<void>> {
   const requested = Promise.withResolvers<void>();
   const released = Promise.withResolvers<void>();
-  await page.route(conversationFile, async (route) => {
+  await routeLoaded(page, conversationFile, async (route) => {
     requested.resolve();
     await released.promise;
     await route.continue();

@@ -1,7 +1,7 @@
 // Owns: the widget on other people's pages: strict policies, hostile styles and scripts, odd ways to be included;
 // and what it leaves alone: storage, cookies, connections before a visitor does something, the page's own things.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { openBrowserPage, type BrowserPage } from '../helpers/browser.ts';
+import { openBrowserPage, routeLoaded, type BrowserPage } from '../helpers/browser.ts';
 import { eventually } from '../helpers/eventually.ts';
 import {
   acceptConversation,
@@ -108,7 +108,7 @@ describe('before the visitor does anything', () => {
 
   test('after an upgrade of the server an old launcher still finds the panel', async () => {
     const { page, w } = await arriveAt(htmlPage(stage.tag()));
-    await page.route('**/panel-*.js', (route) => route.fulfill({ status: 404 }));
+    await routeLoaded(page, '**/panel-*.js', (route) => route.fulfill({ status: 404 }));
     await expectToSend({ w }, 'hello');
     expect(page.url()).toContain(stage.site.origin);
   });
@@ -116,7 +116,9 @@ describe('before the visitor does anything', () => {
   test('a file that fails to load is asked for again', async () => {
     const { page, w } = await arriveAt(htmlPage(stage.tag()));
     let refused = 0;
-    await page.route(`${conversationFile}*`, (route) => (refused++ < 2 ? route.abort() : route.continue()));
+    await routeLoaded(page, `${conversationFile}*`, (route) =>
+      refused++ < 2 ? route.abort() : route.continue(),
+    );
     await expectToSend({ w }, 'later');
     expect(refused).toBe(3);
   });
