@@ -22,6 +22,16 @@ export interface SteadyOptions {
   readonly pairs: number;
   readonly rounds: number;
   readonly seconds: number;
+  readonly sizes?: SteadySizes;
+}
+
+export interface SteadySizes {
+  /** Made before each round beside the work, for retention to remove during it. */
+  readonly oldMessages: number;
+  /** At the maximum, before those that count. */
+  readonly warmRounds: number;
+  /** Sent at a round's rate before it, while the work begins, s. */
+  readonly leadInSeconds: number;
 }
 
 export interface SteadyLine {
@@ -31,16 +41,12 @@ export interface SteadyLine {
   readonly ratio: string;
 }
 
-/** Made before each round, for retention to remove during it. */
-const oldMessages = 40_000;
+const usualSizes: SteadySizes = { oldMessages: 40_000, warmRounds: 3, leadInSeconds: 0.5 };
 const oldMs = 40 * 86_400_000;
-const warmRounds = 3;
 /** Within it the server has heard of the old messages. */
 const settleMs = 500;
 /** So long the deliveries and the index of a round may take behind it. */
 const doneWithinMs = 180_000;
-/** Sent at a round's rate before it, while the work begins, s. */
-const leadInSeconds = 0.5;
 
 interface Contender {
   readonly server: 'deskbell' | 'ceiling';
@@ -66,7 +72,7 @@ interface Rounds {
 }
 
 /** Writes a conversation of old messages past every handler: like the one of that subject, which is young and stays. */
-function addOld(database: string, round: number): void {
+function addOld(database: string, round: number, messages: number): void {
   const file = new Database(database, { timeout: 5_000 });
   const created = Date.now() - oldMs;
   const id = `00000000-0000-7000-9000-${String(round).padStart(12, '0')}`;
@@ -79,10 +85,10 @@ function addOld(database: string, round: number): void {
          select ?, organization_id, application_id, visitor_key, mode, status, ?, ?, ?, ?
            from conversations where subject = 'old'`,
         )
-        .run(id, oldMessages, oldMessages, created, created);
+        .run(id, messages, messages, created, created);
       file
         .prepare(
-          `with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < ${oldMessages})
+          `with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < ${messages})
          insert into messages (id, conversation_id, organization_id, seq, changed_seq, sender_id, sender_role, content,
            content_format, internal, created_at)
          select printf('00000000-%04x-7000-8000-%012x', ?, n), id, organization_id, n, n, 'old', 'visitor',
@@ -190,7 +196,7 @@ async function untilDone(database: string): Promise<void> {
 async function sendRound(
   { server, child, generator, database }: Contender,
   since: number,
-  seconds: number,
+  { seconds, leadInSeconds }: { readonly seconds: number; readonly leadInSeconds: number },
   perSecond: number | null,
 ): Promise<Round> {
   // Nothing comes between the two that are sent: a server that has a moment to itself fills it with what waits.
@@ -226,10 +232,12 @@ async function openContender(
  * @throws Error when a message was lost, or stored twice, or a backup failed
  */
 export async function steadyCost(
-  { folder: parent, pairs, rounds, seconds }: SteadyOptions,
+  { folder: parent, pairs, rounds, seconds, sizes = usualSizes }: SteadyOptions,
   started: Child[],
 ): Promise<{ lines: SteadyLine[]; done: Readonly<Record<string, number>> }> {
   await assertBuilt();
+  const { oldMessages, warmRounds, leadInSeconds } = sizes;
+  const time = { seconds, leadInSeconds };
   const folder = await mkdtemp(join(parent, 'deskbell-bench-'));
   try {
     const since = Date.now();
@@ -245,7 +253,7 @@ export async function steadyCost(
     ];
     for (let round = 0; round < warmRounds + rounds; round += 1)
       for (const contender of inTurn(contenders, round)) {
-        const { sent, seconds: took } = await sendRound(contender, since, seconds, null);
+        const { sent, seconds: took } = await sendRound(contender, since, time, null);
         if (round >= warmRounds) contender.rates.push(sent / took);
         if (contender.server === 'deskbell') await untilDone(contender.database);
       }
@@ -253,11 +261,11 @@ export async function steadyCost(
     if (deskbell === undefined || ceiling === undefined) throw new Error('two servers are compared');
     const work = new Work(folder, deskbell.database, own, receiver);
     const atWork = async (round: number, perSecond: number | null): Promise<Round> => {
-      addOld(deskbell.database, round);
+      addOld(deskbell.database, round, oldMessages);
       await pause(settleMs);
       const end = await work.begin();
       try {
-        return await sendRound(deskbell, since, seconds, perSecond);
+        return await sendRound(deskbell, since, time, perSecond);
       } finally {
         await end();
       }
@@ -269,11 +277,11 @@ export async function steadyCost(
     }
     for (let round = 0; round < rounds; round += 1) {
       const half = median(ceiling.rates) / 2;
-      made.ceiling.push(await sendRound(ceiling, since, seconds, half));
+      made.ceiling.push(await sendRound(ceiling, since, time, half));
       made.busyHalf.push(await atWork(rounds + 2 * round, median(made.busyRates) / 2));
       const backup = backUp(folder);
       try {
-        made.ceilingBesideBackup.push(await sendRound(ceiling, since, seconds, half));
+        made.ceilingBesideBackup.push(await sendRound(ceiling, since, time, half));
       } finally {
         await backup;
       }

@@ -7,15 +7,17 @@ import { expect, test } from 'vitest';
 import type { Child } from '../../bench/protocol.ts';
 import { steadyCost } from '../../bench/steady.ts';
 
+const sizes = { oldMessages: 2_000, warmRounds: 0, leadInSeconds: 0.1 };
+
 test('everything is at work beside the sending', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'deskbell-bench-test-'));
   const children: Child[] = [];
   try {
-    const { lines, done } = await steadyCost({ folder, pairs: 2, rounds: 1, seconds: 0.2 }, children);
+    const { lines, done } = await steadyCost({ folder, pairs: 2, rounds: 1, seconds: 0.2, sizes }, children);
     expect(done).toEqual({
       searches: expect.any(Number),
       // At its maximum, at half of that, and at half of what it is without the work.
-      'purged messages': 3 * 40_000,
+      'purged messages': 3 * sizes.oldMessages,
       webhooks: expect.any(Number),
       backups: expect.any(Number),
     });

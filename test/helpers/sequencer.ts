@@ -9,7 +9,7 @@ const longest = new RegExp(
     'rest-matrix|deletion|screen|dashboard/settings|parity|commands|slices|knowledge-files|passkeys|ai-model|full-disk',
     'sync-flood|openapi|sign-in|sends|usage|data-doctor|knowledge-chunking|test-run|webhooks|migrations|width',
     'installation|failover|cluster-kill|queries|contract|mail-inbound|encrypted-backup|killed-server|server-lock',
-    'hostile-texts|frames|rest|terminal-sign-in|storage-faults',
+    'hostile-texts|frames|rest|terminal-sign-in|storage-faults|idle-backup|steady',
   ].join('|')})\.test\.tsx?$`,
 );
 
