@@ -94,9 +94,10 @@ function fill(
     file
       .prepare(
         `${numbers(conversations * messagesEach)} insert into messages (id, conversation_id, organization_id, seq,
-           changed_seq, sender_id, sender_role, content, content_format, internal, created_at)
+           changed_seq, sender_id, sender_role, content, content_format, internal, client_message_id, created_at)
          select ${id(4, 'n')}, ${id(3, `(n / ${messagesEach})`)}, ?, n % ${messagesEach} + 1, n % ${messagesEach} + 1,
            ${id(2, `(n / ${messagesEach})`)}, 'visitor', ${content}, 'plain', 0,
+           (${begun} + (n / ${messagesEach}) * ${apart}) || '-' || ${id(5, 'n')},
            ${begun} + (n / ${messagesEach}) * ${apart} from numbers`,
       )
       .run(organizationId);
@@ -213,17 +214,16 @@ async function openSide(data: string, messages: number): Promise<Side> {
   const conversations = Math.max(openWanted, Math.ceil(messages / messagesEach));
   const count = file.prepare<[], { count: number }>('select count(*) as count from messages');
   const often = (run: Ask['run']): Ask => ({ times: asked, run });
+  const send = (index: number): Promise<unknown> =>
+    visitor('messages.send', {
+      conversationId: conversation.id,
+      content: `${'x'.repeat(190)}${index}`,
+      // As the SDK calls them.
+      clientMessageId: `${Date.now()}-${randomUUID()}`,
+    });
   return {
     asks: new Map<string, Ask>([
-      [
-        'send',
-        often((index) =>
-          visitor('messages.send', {
-            conversationId: conversation.id,
-            content: `${'x'.repeat(190)}${index}`,
-          }),
-        ),
-      ],
+      ['send', often(send)],
       [
         'page of history',
         often((index) => member('staff.messages.list', { conversationId: places[index] ?? conversation.id })),

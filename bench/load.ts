@@ -1,6 +1,7 @@
 // Owns: the load generator, in a process of its own: pairs that send over WebSocket or REST, or idle sockets. Each
 // round ends only when nothing is under way any more, so that what was sent, answered, delivered and stored can be
 // compared. Must cost as little as it can, and must not know which server it meets beyond its framing.
+import { randomUUID } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { WebSocket } from 'ws';
@@ -30,11 +31,14 @@ class Tally {
   acknowledged = 0;
   delivered = 0;
 
-  /** Notes a message; the id to send it under: in order of time, as our own client makes them. */
+  /** Whether ids come in no order. */
+  randomIds = false;
+
+  /** Notes a message; the id to send it under: in order of time, as our own client makes them, unless they are random. */
   send(): string {
     this.sent += 1;
     this.#lastId += 1;
-    const id = `${generation}-${String(this.#lastId).padStart(9, '0')}`;
+    const id = this.randomIds ? randomUUID() : `${generation}-${String(this.#lastId).padStart(9, '0')}`;
     this.#sentAt.set(id, performance.now());
     return id;
   }
@@ -187,6 +191,7 @@ async function open(order: Extract<Order, { what: 'open' }>): Promise<null> {
   const { address } = order;
   if (order.natural === true) texts = naturalTexts();
   window = order.window;
+  tally.randomIds = order.randomIds === true;
   const again = (send: Sender): void => {
     if (closedLoop) send();
   };

@@ -37,6 +37,7 @@ const help = `npm run bench [-- options]
   --runs N          runs of the other measurements; the median counts (3)
   --pairs N         pairs of connections (50)
   --window N        messages under way at once per pair, over WebSocket (1)
+  --random-ids      clients' ids in no order; the SDK's begin with the time
   --sockets N       idle sockets to hold, beyond the first 100 (1000)
   --messages N      messages of the organization that is attacked, or of the large database (152000)
   --events N        events of the console's and the dashboard's day (50000)
@@ -55,6 +56,7 @@ const { values } = parseArgs({
     json: { type: 'string' },
     pairs: { type: 'string', default: '50' },
     window: { type: 'string', default: '1' },
+    'random-ids': { type: 'boolean', default: false },
     sockets: { type: 'string', default: '1000' },
     messages: { type: 'string', default: '152000' },
     events: { type: 'string', default: '50000' },
@@ -85,6 +87,7 @@ async function sends(): Promise<void> {
         folder,
         pairs: Number(values.pairs),
         window: Number(values.window),
+        randomIds: values['random-ids'],
         rounds: Number(values.rounds),
         seconds: Number(values.seconds),
         ways: ways.filter(

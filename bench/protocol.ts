@@ -62,6 +62,8 @@ export type Order =
       readonly window: number;
       /** Whether messages differ as people's do; left out: all are the same. */
       readonly natural?: boolean;
+      /** Whether clients' ids come in no order; left out: in order of time. */
+      readonly randomIds?: boolean;
     }
   /** `perSecond`: so many messages, evenly; null: as many as are answered. */
   | { readonly what: 'send'; readonly seconds: number; readonly perSecond: number | null }

@@ -15,6 +15,8 @@ export interface SendOptions {
   readonly pairs: number;
   /** Messages under way at once, per pair. */
   readonly window: number;
+  /** Whether clients' ids come in no order. */
+  readonly randomIds: boolean;
   readonly rounds: number;
   /** Length of a round of one server. */
   readonly seconds: number;
@@ -114,6 +116,7 @@ export async function compareSends(options: SendOptions, started: Child[]): Prom
         address,
         pairs: await child.ask(`pairs:${way}`),
         window: options.window,
+        randomIds: options.randomIds,
       });
       contenders.push({ server, child, generator, database: address.database, full: [], half: [] });
     }

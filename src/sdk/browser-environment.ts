@@ -36,12 +36,10 @@ const globals = globalThis as unknown as BrowserGlobals;
 
 /** A UUID of version 4. `crypto.randomUUID` is there on secure pages only. */
 function newId(): string {
-  // A 0 or 1 becomes four random bits, the 8 the variant and two; version and hyphens stay.
-  return '10000000-1000-4000-8000-100000000000'.replace(/[018]/g, (text) => {
-    const digit = Number(text);
-    const [random = 0] = crypto.getRandomValues(new Uint8Array(1));
-    return (digit ^ (random & (15 >> (digit / 4)))).toString(16);
-  });
+  // Each 0 becomes four random bits; the version, the variant and the hyphens stay.
+  return '00000000-0000-4000-8000-000000000000'.replace(/0/g, () =>
+    (Number(crypto.getRandomValues(new Uint8Array(1))) & 15).toString(16),
+  );
 }
 
 function watchPage(listener: (what: 'wake' | 'suspend') => void): Undo {

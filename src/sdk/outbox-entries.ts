@@ -10,7 +10,7 @@ import {
 } from './context.ts';
 import { tryOrUndefined, sdkError } from './error.ts';
 import type { MessageList } from './message-list.ts';
-import type { KeyValueStorage, SdkMessage, Undo } from './types.ts';
+import type { Environment, KeyValueStorage, SdkMessage, Undo } from './types.ts';
 
 /** What is sent of an entry. */
 export type LiveMessage = Pick<OutboxEntry, 'content' | 'contentFormat' | 'person' | 'choice'> & {
@@ -44,6 +44,12 @@ export interface OutboxCore extends Context {
 const maxClockSkewMs = 120_000;
 /** What each entry looks like: the same object as long as the entry is the same. */
 export const shown = new WeakMap<OutboxEntry, SdkMessage>();
+
+/**
+ * The key of a new message. It begins with the time, so that a server's index has it beside the newest ones and not on a
+ * page of its own.
+ */
+export const newKey = ({ now, newId }: Environment): string => `${now()}-${newId()}`;
 
 export function findEntry(core: OutboxCore, key: string): OutboxEntry | undefined {
   return core.entries_.find((one) => one.key === key);

@@ -19,6 +19,7 @@ test('every server stores what it acknowledges, and each figure is a number', as
         folder: join(folder, 'sends'),
         pairs: 2,
         window: 1,
+        randomIds: false,
         rounds: 1,
         seconds: 0.05,
         ways: ['visitor', 'operator', 'origin', 'key'],
