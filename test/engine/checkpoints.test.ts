@@ -7,7 +7,13 @@ import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Engine } from '../../src/engine/engine.ts';
 import { databaseFile, openEngine, prepareFolder } from '../../src/engine/open-engine.ts';
-import { Checkpoints, createLogReader, manyPages, mostPages } from '../../src/engine/sqlite/checkpoints.ts';
+import {
+  Checkpoints,
+  createLogReader,
+  manyPages,
+  mostCommitsPerLook,
+  mostPages,
+} from '../../src/engine/sqlite/checkpoints.ts';
 import { openConnection } from '../../src/engine/sqlite/connection.ts';
 import { LogFile, logPieceBytes } from '../../src/engine/sqlite/log-file.ts';
 import { createTestClock, type TestClock } from '../helpers/clock.ts';
@@ -373,14 +379,18 @@ describe('without a thread', () => {
   const write = (pages: number): void =>
     void writer.prepare('insert into much values (randomblob(?))').run(pages * pageBytes);
 
-  /** Writes much, and looks at the log as between two commits. @returns the pages that are left of it */
+  function left(): number {
+    const { pages, moved } = createLogReader(writer)();
+    return pages - moved;
+  }
+
+  /** Writes much, and looks at the log as between commits. @returns the pages that are left of it */
   function commitMuch(checkpoints: Checkpoints, isDiskFull = false): number {
     write(2 * mostPages);
     clock.advance(1_000);
-    checkpoints.betweenCommits(isDiskFull);
-    checkpoints.betweenCommits(isDiskFull);
-    const { pages, moved } = createLogReader(writer)();
-    return pages - moved;
+    const commits = isDiskFull ? 1 : mostCommitsPerLook;
+    for (let commit = 0; commit < commits; commit += 1) checkpoints.betweenCommits(isDiskFull);
+    return left();
   }
 
   it('all is moved between commits while the system gives none, and one is tried again later', async () => {
@@ -412,5 +422,82 @@ describe('without a thread', () => {
     const file = join(folder, 'other.db');
     const checkpoints = new Checkpoints({ file, durability: 'full', clock, writer });
     expect(commitMuch(checkpoints, true)).toBe(0);
+  });
+
+  /**
+   * Commits of so many pages each, and what is left of the log behind each.
+   * @returns the most that was ever left
+   */
+  function mostLeft(checkpoints: Checkpoints, sizes: readonly number[]): number {
+    let most = 0;
+    for (const pages of sizes) {
+      write(pages);
+      checkpoints.betweenCommits(false);
+      most = Math.max(most, left());
+    }
+    return most;
+  }
+
+  const commits = (count: number, pages: number): number[] => Array.from({ length: count }, () => pages);
+
+  it.each([1, 10, 30, 90, 200])(
+    'commits of %i pages are moved before there are too many of them',
+    (pages) => {
+      const checkpoints = new Checkpoints({
+        file: join(folder, 'other.db'),
+        durability: 'full',
+        clock,
+        writer,
+      });
+      // Its own page and one that says where the table ends come to each.
+      const most = mostLeft(checkpoints, commits(Math.ceil(5_000 / pages), pages));
+      expect(most).toBeLessThan(manyPages + pages + 10);
+      expect(most).toBeGreaterThan(manyPages / 2);
+    },
+  );
+
+  it('commits that become twice as large are seen before there are too many pages', () => {
+    const checkpoints = new Checkpoints({
+      file: join(folder, 'other.db'),
+      durability: 'full',
+      clock,
+      writer,
+    });
+    expect(mostLeft(checkpoints, [90, ...commits(30, 180)])).toBeLessThan(manyPages + 200);
+  });
+
+  it('commits that become twenty times as large are seen after eight', () => {
+    const checkpoints = new Checkpoints({
+      file: join(folder, 'other.db'),
+      durability: 'full',
+      clock,
+      writer,
+    });
+    mostLeft(checkpoints, commits(50, 1));
+    const before = left();
+    expect(mostLeft(checkpoints, commits(80, 20))).toBeLessThan(manyPages + mostCommitsPerLook * 25 + before);
+  });
+
+  it('small commits are not looked at one by one', () => {
+    let looks = 0;
+    const prepare = writer.prepare.bind(writer);
+    writer.prepare = ((source: string) => {
+      const statement = prepare(source);
+      if (!source.includes('wal_checkpoint')) return statement;
+      const get = statement.get.bind(statement);
+      return Object.assign(statement, { get: (...values: unknown[]) => ((looks += 1), get(...values)) });
+    }) as typeof writer.prepare;
+    const checkpoints = new Checkpoints({
+      file: join(folder, 'other.db'),
+      durability: 'full',
+      clock,
+      writer,
+    });
+    for (let commit = 0; commit < 80; commit += 1) {
+      prepare('insert into much values (1)').run();
+      checkpoints.betweenCommits(false);
+    }
+    expect(looks).toBeGreaterThanOrEqual(80 / mostCommitsPerLook);
+    expect(looks).toBeLessThan(80 / mostCommitsPerLook + 3);
   });
 });

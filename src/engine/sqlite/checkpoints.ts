@@ -37,8 +37,11 @@ export const fewPages = 300;
 const longLog = 16_000;
 const mostOfLongLog = 6_000;
 const veryLongLog = 64_000;
-/** Commits between two looks at the log. */
-const commitsPerLook = 2;
+/**
+ * Commits between two looks at the log, at most. A look costs as much as writing a message does; commits that suddenly are
+ * large have the thread move what they leave.
+ */
+export const mostCommitsPerLook = 8;
 /** After what could not be moved whole, as while a backup reads, it is tried again, ms. */
 const retryMs = 200;
 /** After a thread that failed, all is moved here for so long, ms. */
@@ -95,7 +98,11 @@ const startWorker = (task: CheckpointTask): Worker =>
 export class Checkpoints {
   readonly #options: CheckpointsOptions;
   readonly #readLog: () => LogState;
+  /** Since the last look, and between that and the next one. */
   #commits = 0;
+  #commitsPerLook = 1;
+  /** So many pages were not moved at the last look. */
+  #seen = 0;
   #worker: Worker | null = null;
   /** What the thread is at. */
   #moving: Promise<void> | null = null;
@@ -125,10 +132,11 @@ export class Checkpoints {
   betweenCommits(isDiskFull: boolean): void {
     if (this.#isRestDue) this.#moveRest();
     this.#commits += 1;
-    if (this.#commits < commitsPerLook || this.#moving !== null || this.#closed) return;
-    this.#commits = 0;
+    if (this.#moving !== null || this.#closed) return;
+    if (this.#commits < this.#commitsPerLook && !isDiskFull) return;
     if (this.#options.clock.monotonic() < this.#notBefore) return;
     const pages = this.#unmoved();
+    this.#planLook(pages);
     if (pages < manyPages) return;
     if (isDiskFull || pages <= mostPages || this.#move() === null) this.#moveHere();
   }
@@ -168,6 +176,16 @@ export class Checkpoints {
   #unmoved(): number {
     const { pages, moved } = this.#readLog();
     return pages - moved;
+  }
+
+  /** The next look comes before the log is full, also where the commits until then are twice as large as the last ones. */
+  #planLook(pages: number): void {
+    const perCommit = Math.max(1, pages - this.#seen) / this.#commits;
+    const left = Math.floor((manyPages - pages) / (2 * perCommit));
+    this.#commitsPerLook = Math.max(1, Math.min(left, mostCommitsPerLook));
+    this.#commits = 0;
+    // What is full is moved now.
+    this.#seen = pages < manyPages ? pages : 0;
   }
 
   #moveHere(): void {
