@@ -1,8 +1,10 @@
 // The log moves into the database while writing goes on: it stays small, and the loop never moves much of it at once.
+import { EventEmitter } from 'node:events';
 import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Engine } from '../../src/engine/engine.ts';
@@ -13,6 +15,7 @@ import {
   manyPages,
   mostCommitsPerLook,
   mostPages,
+  type CheckpointOrder,
 } from '../../src/engine/sqlite/checkpoints.ts';
 import { openConnection } from '../../src/engine/sqlite/connection.ts';
 import { LogFile, logPieceBytes } from '../../src/engine/sqlite/log-file.ts';
@@ -418,11 +421,23 @@ describe('without a thread', () => {
     await checkpoints.close();
   });
 
-  it('a full disk has all moved at once', () => {
-    const file = join(folder, 'other.db');
-    const checkpoints = new Checkpoints({ file, durability: 'full', clock, writer });
+  it('on a full disk the log is looked at each time, and all of it is moved at once', () => {
+    const checkpoints = started();
+    // The next look would come after eight.
+    mostLeft(checkpoints, commits(20, 0.001));
     expect(commitMuch(checkpoints, true)).toBe(0);
   });
+
+  const task = () => ({ file: join(folder, 'other.db'), durability: 'full', clock, writer }) as const;
+
+  /** Where the system gives no thread. */
+  const started = (): Checkpoints =>
+    new Checkpoints({
+      ...task(),
+      startThread: () => {
+        throw new Error('no thread is left');
+      },
+    });
 
   /**
    * Commits of so many pages each, and what is left of the log behind each.
@@ -443,42 +458,53 @@ describe('without a thread', () => {
   it.each([1, 10, 30, 90, 200])(
     'commits of %i pages are moved before there are too many of them',
     (pages) => {
-      const checkpoints = new Checkpoints({
-        file: join(folder, 'other.db'),
-        durability: 'full',
-        clock,
-        writer,
-      });
       // Its own page and one that says where the table ends come to each.
-      const most = mostLeft(checkpoints, commits(Math.ceil(5_000 / pages), pages));
+      const most = mostLeft(started(), commits(Math.ceil(5_000 / pages), pages));
       expect(most).toBeLessThan(manyPages + pages + 10);
       expect(most).toBeGreaterThan(manyPages / 2);
     },
   );
 
   it('commits that become twice as large are seen before there are too many pages', () => {
-    const checkpoints = new Checkpoints({
-      file: join(folder, 'other.db'),
-      durability: 'full',
-      clock,
-      writer,
-    });
-    expect(mostLeft(checkpoints, [90, ...commits(30, 180)])).toBeLessThan(manyPages + 200);
+    expect(mostLeft(started(), [90, ...commits(30, 180)])).toBeLessThan(manyPages + 200);
   });
 
   it('commits that become twenty times as large are seen after eight', () => {
-    const checkpoints = new Checkpoints({
-      file: join(folder, 'other.db'),
-      durability: 'full',
-      clock,
-      writer,
-    });
+    const checkpoints = started();
     mostLeft(checkpoints, commits(50, 1));
     const before = left();
     expect(mostLeft(checkpoints, commits(80, 20))).toBeLessThan(manyPages + mostCommitsPerLook * 25 + before);
   });
 
-  it('small commits are not looked at one by one', () => {
+  it('a log that another has moved tells nothing of the commits', () => {
+    const checkpoints = started();
+    mostLeft(checkpoints, commits(4, 200));
+    writer.pragma('wal_checkpoint(PASSIVE)');
+    expect(mostLeft(checkpoints, commits(30, 200))).toBeLessThan(manyPages + 210);
+  });
+
+  it('what the thread has moved tells nothing of them, either: it is not needed again', async () => {
+    let moves = 0;
+    const thread = Object.assign(new EventEmitter(), {
+      postMessage: (order: CheckpointOrder) => {
+        if (order === 'move') {
+          moves += 1;
+          writer.pragma('wal_checkpoint(PASSIVE)');
+        }
+        setImmediate(() => thread.emit(order === 'move' ? 'message' : 'exit'));
+      },
+    });
+    const checkpoints = new Checkpoints({ ...task(), startThread: () => thread as unknown as Worker });
+    write(2 * mostPages);
+    checkpoints.betweenCommits(false);
+    await checkpoints.moveMost();
+    expect(moves).toBe(1);
+    expect(mostLeft(checkpoints, commits(30, 200))).toBeLessThan(manyPages + 210);
+    expect(moves).toBe(1);
+    await checkpoints.close();
+  });
+
+  it('small commits are not looked at one by one, and those of 25 pages each third time', () => {
     let looks = 0;
     const prepare = writer.prepare.bind(writer);
     writer.prepare = ((source: string) => {
@@ -487,17 +513,17 @@ describe('without a thread', () => {
       const get = statement.get.bind(statement);
       return Object.assign(statement, { get: (...values: unknown[]) => ((looks += 1), get(...values)) });
     }) as typeof writer.prepare;
-    const checkpoints = new Checkpoints({
-      file: join(folder, 'other.db'),
-      durability: 'full',
-      clock,
-      writer,
-    });
-    for (let commit = 0; commit < 80; commit += 1) {
-      prepare('insert into much values (1)').run();
+    const checkpoints = started();
+    const commit = (pages: number): void => {
+      prepare('insert into much values (randomblob(?))').run(Math.floor(pages * pageBytes));
       checkpoints.betweenCommits(false);
-    }
+    };
+    for (const pages of commits(80, 0.001)) commit(pages);
     expect(looks).toBeGreaterThanOrEqual(80 / mostCommitsPerLook);
     expect(looks).toBeLessThan(80 / mostCommitsPerLook + 3);
+    writer.pragma('wal_checkpoint(PASSIVE)');
+    looks = 0;
+    for (const pages of commits(400, 25)) commit(pages);
+    expect(looks).toBeLessThan(400 / 3);
   });
 });

@@ -37,10 +37,7 @@ export const fewPages = 300;
 const longLog = 16_000;
 const mostOfLongLog = 6_000;
 const veryLongLog = 64_000;
-/**
- * Commits between two looks at the log, at most. A look costs as much as writing a message does; commits that suddenly are
- * large have the thread move what they leave.
- */
+/** Commits between two looks at the log, at most. A look takes 20 µs, a message in a large commit 45. */
 export const mostCommitsPerLook = 8;
 /** After what could not be moved whole, as while a backup reads, it is tried again, ms. */
 const retryMs = 200;
@@ -101,7 +98,7 @@ export class Checkpoints {
   /** Since the last look, and between that and the next one. */
   #commits = 0;
   #commitsPerLook = 1;
-  /** So many pages were not moved at the last look. */
+  /** So many pages were not moved at the last look; 0 where the log was full. */
   #seen = 0;
   #worker: Worker | null = null;
   /** What the thread is at. */
@@ -126,7 +123,7 @@ export class Checkpoints {
 
   /**
    * Called between two commits, outside of any transaction.
-   * @param isDiskFull the log must not take the room that is left: all is moved here, at once
+   * @param isDiskFull the log must not take the room that is left: it is looked at each time, and what is full is moved here
    * @throws Error what SQLite says, where that is not about storage
    */
   betweenCommits(isDiskFull: boolean): void {
@@ -178,13 +175,17 @@ export class Checkpoints {
     return pages - moved;
   }
 
-  /** The next look comes before the log is full, also where the commits until then are twice as large as the last ones. */
+  /**
+   * The next look comes after half of the commits that would fill the log if they were as large as the last ones: they may
+   * become twice as large.
+   */
   #planLook(pages: number): void {
-    const perCommit = Math.max(1, pages - this.#seen) / this.#commits;
-    const left = Math.floor((manyPages - pages) / (2 * perCommit));
+    const grown = pages - this.#seen;
+    // Each commit writes a page at least: less growth means that the log was moved since, and tells nothing of the commits.
+    const left = grown < this.#commits ? 1 : Math.floor(((manyPages - pages) * this.#commits) / (2 * grown));
     this.#commitsPerLook = Math.max(1, Math.min(left, mostCommitsPerLook));
     this.#commits = 0;
-    // What is full is moved now.
+    // A full log is about to be moved, or can't be: what comes is counted from nothing.
     this.#seen = pages < manyPages ? pages : 0;
   }
 
