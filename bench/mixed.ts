@@ -163,7 +163,7 @@ async function busy(
         sent += send(talk, 'message:send', {
           conversationId: talk.conversationId,
           content,
-          clientMessageId: randomUUID(),
+          clientMessageId: `${Date.now()}-${randomUUID()}`,
         });
       }
       return sent;

@@ -28,7 +28,7 @@ export interface SteadyOptions {
 export interface SteadySizes {
   /** Made before each round beside the work, for retention to remove during it. */
   readonly oldMessages: number;
-  /** At the maximum, before those that count. */
+  /** Rounds at full speed before those that count. */
   readonly warmRounds: number;
   /** Sent at a round's rate before it, while the work begins, s. */
   readonly leadInSeconds: number;

@@ -49,7 +49,7 @@ export const shown = new WeakMap<OutboxEntry, SdkMessage>();
  * The key of a new message. It begins with the time, so that a server's index has it beside the newest ones and not on a
  * page of its own.
  */
-export const newKey = ({ now, newId }: Environment): string => `${now()}-${newId()}`;
+export const newMessageKey = (env: Environment): string => `${env.now()}-${env.newId()}`;
 
 export function findEntry(core: OutboxCore, key: string): OutboxEntry | undefined {
   return core.entries_.find((one) => one.key === key);

@@ -3,7 +3,14 @@
 import { normalizeOutgoing, type OutboxEntry } from './context.ts';
 import { flush, resume, takeCaller } from './delivery.ts';
 import { sdkError } from './error.ts';
-import { dropEntry, findEntry, keepEntry, mirrorEntry, newKey, type OutboxCore } from './outbox-entries.ts';
+import {
+  dropEntry,
+  findEntry,
+  keepEntry,
+  mirrorEntry,
+  newMessageKey,
+  type OutboxCore,
+} from './outbox-entries.ts';
 import type { OutgoingMessage, SdkMessage } from './types.ts';
 
 /** An outbox in which nothing is. */
@@ -29,7 +36,7 @@ export function send(
   conversationId: string,
   draft: boolean,
   message: string | OutgoingMessage,
-  key = newKey(core.env_),
+  key = newMessageKey(core.env_),
 ): Promise<SdkMessage> {
   const stored = queue(core, {
     ...normalizeOutgoing(message),

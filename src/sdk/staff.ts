@@ -4,7 +4,7 @@ import { visitorApiPrefix } from '../protocol/codes.ts';
 import { createStore, normalizeOutgoing, type RawMessage } from './context.ts';
 import { sdkError } from './error.ts';
 import { closeOutbox, discard, emptyOutbox, retry, send } from './outbox.ts';
-import { matchStored, newKey, pendingMessages, type OutboxCore } from './outbox-entries.ts';
+import { matchStored, newMessageKey, pendingMessages, type OutboxCore } from './outbox-entries.ts';
 import { StaffContext } from './staff-context.ts';
 import { StaffLive } from './staff-live.ts';
 import { createStaffQueue, type StaffQueue } from './staff-queue.ts';
@@ -169,7 +169,7 @@ function messageActs(context: StaffContext, { rooms, sending, live, typing }: Me
     sendMessage: (id, message, { internal = false } = {}) => {
       typing.end(id);
       // The note's mark must be there before the first attempt, which begins at once.
-      const key = newKey(context.env);
+      const key = newMessageKey(context.env);
       if (internal) notes.mark(key);
       return send(sending, id, false, message, key);
     },

@@ -160,7 +160,8 @@ export async function openBrowserPage(
 
 /**
  * Routes requests of a page that is loaded already, as `page.route` does. Chromium tells such a page only some time after
- * that has returned that its requests are to be held: one that comes before is not routed.
+ * that has returned that its requests are to be held: one that comes before is not routed. It asks the page's own address
+ * until that is answered by a route, so the page's policy must allow it; where it does not, set routes and load the page anew.
  */
 export async function routeLoaded(page: Page, ...[url, handler]: Parameters<Page['route']>): Promise<void> {
   await page.route(url, handler);

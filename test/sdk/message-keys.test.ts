@@ -1,8 +1,8 @@
 // Owns that what the SDK calls a message begins with the time, on both sides of a conversation: ids in no order cost a
 // server a page of its index each.
-import { expect, it, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { browserEnvironment } from '../../src/sdk/browser-environment.ts';
-import { newKey } from '../../src/sdk/outbox-entries.ts';
+import { newMessageKey } from '../../src/sdk/outbox-entries.ts';
 import { createStaffClient } from '../../src/sdk/staff.ts';
 import { startApp } from '../helpers/app.ts';
 import { rowsOf } from '../helpers/database.ts';
@@ -14,13 +14,13 @@ const version4 = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12
 test('keys are in order of time, and unlike each other within a millisecond', () => {
   let time = Date.UTC(2026, 10, 26);
   const environment = { ...browserEnvironment(), now: () => (time += 1) };
-  const keys = Array.from({ length: 1_000 }, () => newKey(environment));
+  const keys = Array.from({ length: 1_000 }, () => newMessageKey(environment));
   expect(keys.toSorted()).toEqual(keys);
   environment.now = () => time;
-  expect(new Set(Array.from({ length: 1_000 }, () => newKey(environment))).size).toBe(1_000);
+  expect(new Set(Array.from({ length: 1_000 }, () => newMessageKey(environment))).size).toBe(1_000);
 });
 
-it('is what visitors and members send, and no visitor is called so', async () => {
+test('visitors and members send such keys; a visitor has a plain UUID', async () => {
   const app = await startApp();
   try {
     const { application } = await createOrganization(app, 'acme');

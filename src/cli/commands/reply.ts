@@ -64,7 +64,7 @@ async function send(
       ? files.map(({ name }) => name).join(', ')
       : await readText(context, given, `${kind} ${typed} TEXT`);
   const content = await toContent(text, options.markdown);
-  const clientMessageId = options.once ?? randomUUID();
+  const clientMessageId = options.once ?? `${Date.now()}-${randomUUID()}`;
   const body = {
     ...content,
     clientMessageId,
