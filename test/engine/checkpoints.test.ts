@@ -504,6 +504,59 @@ describe('without a thread', () => {
     await checkpoints.close();
   });
 
+  it('one thread serves again and again, and ends once it was not needed for half a minute', async () => {
+    const orders: string[] = [];
+    const startThread = (): Worker => {
+      orders.push('start');
+      const thread = Object.assign(new EventEmitter(), {
+        // As while a backup reads, it moves nothing: it is needed again each time.
+        postMessage: (order: CheckpointOrder) => {
+          orders.push(order);
+          setImmediate(() => thread.emit(order === 'move' ? 'message' : 'exit'));
+        },
+      });
+      return thread as unknown as Worker;
+    };
+    const checkpoints = new Checkpoints({ ...task(), startThread });
+    write(2 * mostPages);
+    const need = async (): Promise<void> => {
+      await checkpoints.moveMost();
+      await checkpoints.whenStill();
+    };
+    await need();
+    await need();
+    clock.advance(20_000);
+    await need();
+    clock.advance(29_999);
+    expect(orders).toEqual(['start', 'move', 'move', 'move']);
+    clock.advance(1);
+    expect(orders).toEqual(['start', 'move', 'move', 'move', 'end']);
+    await need();
+    expect(orders.slice(5)).toEqual(['start', 'move']);
+    await checkpoints.close();
+    expect(orders.slice(7)).toEqual(['end']);
+    clock.advance(60_000);
+    expect(orders).toHaveLength(8);
+  });
+
+  it('a store that closes waits for a thread that ends', async () => {
+    const thread = Object.assign(new EventEmitter(), {
+      postMessage: (order: CheckpointOrder) => {
+        if (order === 'move') setImmediate(() => thread.emit('message'));
+      },
+    });
+    const checkpoints = new Checkpoints({ ...task(), startThread: () => thread as unknown as Worker });
+    write(2 * mostPages);
+    await checkpoints.moveMost();
+    clock.advance(30_000);
+    let isClosed = false;
+    const closed = checkpoints.close().then(() => (isClosed = true));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isClosed).toBe(false);
+    thread.emit('exit');
+    await closed;
+  });
+
   it('small commits are not looked at one by one, and those of 25 pages each third time', () => {
     let looks = 0;
     const prepare = writer.prepare.bind(writer);

@@ -41,6 +41,11 @@ const veryLongLog = 64_000;
 export const mostCommitsPerLook = 8;
 /** After what could not be moved whole, as while a backup reads, it is tried again, ms. */
 const retryMs = 200;
+/**
+ * A thread that was not needed for so long ends, ms: to start one takes a tenth of a second of a core, and its engine some
+ * ten megabytes.
+ */
+const threadRestMs = 30_000;
 /** After a thread that failed, all is moved here for so long, ms. */
 const threadRetryMs = 60_000;
 
@@ -103,7 +108,9 @@ export class Checkpoints {
   #worker: Worker | null = null;
   /** What the thread is at. */
   #moving: Promise<void> | null = null;
-  /** The thread is about to end. */
+  /** Keeps the thread from ending. */
+  #stay: (() => void) | null = null;
+  /** The last thread is about to end. */
   #ending: Promise<void> | null = null;
   /** The thread has moved what it could; the last pages are to be moved here. */
   #isRestDue = false;
@@ -150,24 +157,17 @@ export class Checkpoints {
     if (this.#unmoved() > mostPages) await this.#move();
   }
 
-  /** Ends the thread; the next one that is needed is started anew. */
-  async rest(): Promise<void> {
+  /** Resolves once the thread moves nothing. */
+  async whenStill(): Promise<void> {
     await this.#moving;
-    const worker = this.#worker;
-    if (worker !== null && this.#moving === null) {
-      this.#worker = null;
-      const { promise: gone, resolve } = Promise.withResolvers<void>();
-      worker.once('exit', () => resolve());
-      worker.postMessage('end' satisfies CheckpointOrder);
-      this.#ending = gone;
-    }
-    await this.#ending;
   }
 
-  /** Ends what is under way. */
+  /** Ends what is under way, and the thread. */
   async close(): Promise<void> {
     this.#closed = true;
-    await this.rest();
+    await this.#moving;
+    this.#endThread();
+    await this.#ending;
   }
 
   #unmoved(): number {
@@ -199,6 +199,7 @@ export class Checkpoints {
   #move(): Promise<void> | null {
     const worker = (this.#worker ??= this.#start());
     if (worker === null) return null;
+    this.#stay?.();
     this.#movedBefore = this.#readLog().moved;
     const { promise, resolve } = Promise.withResolvers<void>();
     const end = (): void => {
@@ -206,6 +207,7 @@ export class Checkpoints {
       worker.off('exit', end);
       this.#moving = null;
       this.#isRestDue = !this.#closed;
+      this.#stay = this.#options.clock.after(threadRestMs, () => this.#endThread());
       resolve();
     };
     worker.once('message', end);
@@ -213,6 +215,18 @@ export class Checkpoints {
     this.#moving = promise;
     worker.postMessage('move' satisfies CheckpointOrder);
     return promise;
+  }
+
+  /** The next one that is needed is started anew. */
+  #endThread(): void {
+    this.#stay?.();
+    const worker = this.#worker;
+    if (worker === null) return;
+    this.#worker = null;
+    const { promise: gone, resolve } = Promise.withResolvers<void>();
+    worker.once('exit', () => resolve());
+    worker.postMessage('end' satisfies CheckpointOrder);
+    this.#ending = gone;
   }
 
   #moveRest(): void {
