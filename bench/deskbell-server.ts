@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createApp } from '../src/app.ts';
 import { readConfig } from '../src/config.ts';
+import { collectSeldom } from '../src/heap.ts';
 import { sizeLimits } from '../src/protocol/codes.ts';
 import type { OperationName, Output, RawInput } from '../src/protocol/operations.ts';
 import type { Actor, MemberActor, VisitorActor } from '../src/services/core/actor.ts';
@@ -49,6 +50,8 @@ const config = readConfig(
       ? { DESKBELL_WEBHOOK_PRIVATE: 'allow' }
       : {},
 );
+// As `serve` does.
+collectSeldom();
 const app = createApp(config);
 const { port, service } = await app.start();
 

@@ -202,6 +202,7 @@ const WALLS: readonly Wall[] = [
       'src/data-folder.ts',
       'src/config.ts',
       'src/config/',
+      'src/heap.ts',
       'src/log.ts',
       'src/services/',
       'src/protocol/',
@@ -255,6 +256,7 @@ const WALLS: readonly Wall[] = [
     packages: ['node:', 'zod'],
   },
   { folder: 'src/config/', own: ['src/config/', 'src/net/mail-server-url.ts'], packages: ['node:'] },
+  { folder: 'src/heap.ts', own: [], packages: ['node:'] },
   { folder: 'src/log.ts', own: ['src/config.ts'], packages: ['node:', 'pino'] },
   { folder: 'migrations/', own: ['migrations/'], packages: ['kysely'] },
   // The page for members' own sign-in: a client of REST, apart from the widget.
