@@ -34,6 +34,32 @@ afterAll(() => remove());
 const partialsIn = async (where: string): Promise<string[]> =>
   (await readdir(where)).filter((name) => name.includes('.partial'));
 
+/** What the launcher does in which order: it gives way, and loads the program. */
+async function orderOf(args: readonly string[]): Promise<string> {
+  const watch = `import os from 'node:os'; import { registerHooks, syncBuiltinESMExports } from 'node:module';
+    const { setPriority } = os;
+    os.setPriority = (...given) => { process.stderr.write('gives way to ' + given.at(-1) + '\\n'); setPriority(...given); };
+    syncBuiltinESMExports();
+    registerHooks({ load: (url, context, next) => {
+      if (url.endsWith('/dist/cli.mjs')) process.stderr.write('loads\\n');
+      return next(url, context);
+    } });`;
+  const { stderr } = await deskbell(args, {
+    env: { ...secrets, NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(watch)}` },
+  });
+  return stderr;
+}
+
+it('gives way before the program is loaded, as no other command does', async () => {
+  expect(await orderOf(['backup', '--help'])).toBe('gives way to 19\nloads\n');
+  expect(await orderOf(['serve', '--help', '--data', 'backup'])).toBe('loads\n');
+});
+
+it('gives way also where another word stands before the command', async () => {
+  const order = await orderOf(['--data', data, 'backup', join(fresh(), 'made.backup')]);
+  expect(order).toMatch(/^loads\ngives way to 19\n/);
+});
+
 it('is written in the idle class, by a process that is shown no secret', async () => {
   const secret = join(folder, 'passphrase');
   await writeFile(secret, passphrase);

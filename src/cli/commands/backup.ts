@@ -70,8 +70,8 @@ async function backUp(
 }
 
 /**
- * Loading the program, and reading and checking the whole database, take a processor for a while: a server beside it comes
- * first. What is written in idle time gives way further still.
+ * Reading and checking the whole database takes a processor for a while: a server beside it comes first. Where the command is
+ * the first word, the launcher has given way before it loaded the program. What is written in idle time gives way further.
  */
 function giveWay(): void {
   try {
