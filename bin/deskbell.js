@@ -45,8 +45,8 @@ function keepYoungSpaceSmall() {
   }, 1000).unref();
 }
 
-/** Loading the program takes a core for a tenth of a second, and a server beside a backup comes first. Where another word
- *  stands before the command, the command itself gives way. */
+/** A server beside a backup comes first, also while the program is loaded. This thread gives way, and the threads that it
+ *  starts from here on. Where another word stands before the command, the command itself does so. */
 function giveWay() {
   var os = process.getBuiltinModule('os');
   try {

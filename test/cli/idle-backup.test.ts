@@ -50,9 +50,10 @@ async function orderOf(args: readonly string[]): Promise<string> {
   return stderr;
 }
 
-it('gives way before the program is loaded, as no other command does', async () => {
+it('gives way before the program is loaded, as others do not', async () => {
   expect(await orderOf(['backup', '--help'])).toBe('gives way to 19\nloads\n');
   expect(await orderOf(['serve', '--help', '--data', 'backup'])).toBe('loads\n');
+  expect(await orderOf(['restore', '--help'])).toBe('loads\n');
 });
 
 it('gives way also where another word stands before the command', async () => {

@@ -539,21 +539,31 @@ describe('without a thread', () => {
     expect(orders).toHaveLength(8);
   });
 
-  it('a store that closes waits for a thread that ends', async () => {
-    const thread = Object.assign(new EventEmitter(), {
-      postMessage: (order: CheckpointOrder) => {
-        if (order === 'move') setImmediate(() => thread.emit('message'));
-      },
-    });
-    const checkpoints = new Checkpoints({ ...task(), startThread: () => thread as unknown as Worker });
+  it('a store that closes waits for every thread that ends', async () => {
+    const threads: EventEmitter[] = [];
+    const startThread = (): Worker => {
+      const thread = Object.assign(new EventEmitter(), {
+        postMessage: (order: CheckpointOrder) => {
+          if (order === 'move') setImmediate(() => thread.emit('message'));
+        },
+      });
+      threads.push(thread);
+      return thread as unknown as Worker;
+    };
+    const checkpoints = new Checkpoints({ ...task(), startThread });
     write(2 * mostPages);
     await checkpoints.moveMost();
     clock.advance(30_000);
+    await checkpoints.moveMost();
     let isClosed = false;
     const closed = checkpoints.close().then(() => (isClosed = true));
-    await new Promise((resolve) => setImmediate(resolve));
+    const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+    await turn();
+    expect(threads).toHaveLength(2);
+    threads[1]?.emit('exit');
+    await turn();
     expect(isClosed).toBe(false);
-    thread.emit('exit');
+    threads[0]?.emit('exit');
     await closed;
   });
 

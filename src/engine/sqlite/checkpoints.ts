@@ -108,10 +108,10 @@ export class Checkpoints {
   #worker: Worker | null = null;
   /** What the thread is at. */
   #moving: Promise<void> | null = null;
-  /** Keeps the thread from ending. */
+  /** Calls off the end of a thread that rests. */
   #stay: (() => void) | null = null;
-  /** The last thread is about to end. */
-  #ending: Promise<void> | null = null;
+  /** Threads that were told to end have ended. */
+  #ending: Promise<unknown> = Promise.resolve();
   /** The thread has moved what it could; the last pages are to be moved here. */
   #isRestDue = false;
   /** So much was moved when it began. */
@@ -162,7 +162,7 @@ export class Checkpoints {
     await this.#moving;
   }
 
-  /** Ends what is under way, and the thread. */
+  /** Waits for what is under way, and ends the thread. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#moving;
@@ -226,7 +226,7 @@ export class Checkpoints {
     const { promise: gone, resolve } = Promise.withResolvers<void>();
     worker.once('exit', () => resolve());
     worker.postMessage('end' satisfies CheckpointOrder);
-    this.#ending = gone;
+    this.#ending = Promise.all([this.#ending, gone]);
   }
 
   #moveRest(): void {
