@@ -45,8 +45,15 @@ function keepYoungSpaceSmall() {
   }, 1000).unref();
 }
 
-/** A server beside a backup comes first, also while the program is loaded. This thread gives way, and the threads that it
- *  starts from here on. Where another word stands before the command, the command itself does so. */
+/** The command of this command line; these two options alone may stand before it. */
+function command() {
+  var words = process.argv.slice(2);
+  while (/^--(json$|data(=|$))/.test(words[0])) words.splice(0, words[0] === '--data' ? 2 : 1);
+  return words[0];
+}
+
+/** A backup loads, reads and checks a lot: a server beside it comes first. This thread gives way, and the threads that it
+ *  starts from here on. What is written in idle time gives way further. */
 function giveWay() {
   var os = process.getBuiltinModule('os');
   try {
@@ -113,7 +120,7 @@ function refuse() {
 if (usable) {
   // Before anything can make a file: the database would be born readable for everyone.
   process.umask('077');
-  if (process.argv[2] === 'backup') giveWay();
+  if (command() === 'backup') giveWay();
   keepCompiledCode();
   keepYoungSpaceSmall();
   import('../dist/cli.mjs')

@@ -1,6 +1,5 @@
 // deskbell backup: one file with everything, beside a running server. How it is made
 // is src/data-folder.ts; this only asks and tells.
-import { constants, setPriority } from 'node:os';
 import type { Command } from 'commander';
 import { helperEnvironment } from '../../config/user-environment.ts';
 import type { WrapHandler, Context } from '../context.ts';
@@ -28,7 +27,6 @@ async function backUp(
   { force = false, encrypt = false, ...given }: BackupOptions,
   [file = '']: readonly string[],
 ): Promise<void> {
-  giveWay();
   const config = context.config();
   assertFolder(
     config,
@@ -67,16 +65,4 @@ async function backUp(
     print.line('The file is encrypted, the secret key in it too. Without its passphrase it is lost.');
   else print.line('The file contains the secret key, so every API key in it can be read. Keep it private.');
   print.next(context.command(`restore ${file}`));
-}
-
-/**
- * Reading and checking the whole database takes a processor for a while: a server beside it comes first. Where the command is
- * the first word, the launcher has given way before it loaded the program. What is written in idle time gives way further.
- */
-function giveWay(): void {
-  try {
-    setPriority(constants.priority.PRIORITY_LOW);
-  } catch {
-    // Where it may not be set, the backup is made all the same.
-  }
 }
