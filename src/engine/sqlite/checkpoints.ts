@@ -111,7 +111,7 @@ export class Checkpoints {
   /** Calls off the end of a thread that rests. */
   #stay: (() => void) | null = null;
   /** Threads that were told to end have ended. */
-  #ending: Promise<unknown> = Promise.resolve();
+  #ending: Promise<void> = Promise.resolve();
   /** The thread has moved what it could; the last pages are to be moved here. */
   #isRestDue = false;
   /** So much was moved when it began. */
@@ -155,11 +155,6 @@ export class Checkpoints {
     await this.#moving;
     if (this.#closed || this.#moving !== null || this.#options.writer.inTransaction) return;
     if (this.#unmoved() > mostPages) await this.#move();
-  }
-
-  /** Resolves once the thread moves nothing. */
-  async whenStill(): Promise<void> {
-    await this.#moving;
   }
 
   /** Waits for what is under way, and ends the thread. */
@@ -226,7 +221,7 @@ export class Checkpoints {
     const { promise: gone, resolve } = Promise.withResolvers<void>();
     worker.once('exit', () => resolve());
     worker.postMessage('end' satisfies CheckpointOrder);
-    this.#ending = Promise.all([this.#ending, gone]);
+    this.#ending = this.#ending.then(() => gone);
   }
 
   #moveRest(): void {

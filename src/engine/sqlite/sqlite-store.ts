@@ -252,7 +252,6 @@ export class SqliteStore implements Store, Maintenance {
       await this.#checkpoints?.moveMost();
       const isShort = await this.#cutLog();
       await this.#checkpoints?.moveMost();
-      await this.#checkpoints?.whenStill();
       // At last what is long is freed in one step.
       if ((isShort || attempt === checkpointAttempts) && this.#isFree() && truncateWal(this.#writer))
         return true;
@@ -390,7 +389,6 @@ export class SqliteStore implements Store, Maintenance {
 
   async #checkpointAtRest(): Promise<void> {
     await this.#checkpoints?.moveMost();
-    await this.#checkpoints?.whenStill();
     if (this.#closed || this.#writer.inTransaction) return;
     checkpoint(this.#writer, 'PASSIVE');
     // A reader keeps a part of it, as a backup does: nothing may be written when that ends.
