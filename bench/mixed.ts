@@ -10,6 +10,8 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { WebSocket } from 'ws';
+import { browserEnvironment } from '../src/sdk/browser-environment.ts';
+import { newMessageKey } from '../src/sdk/outbox-entries.ts';
 import {
   ask,
   describeHold,
@@ -26,6 +28,8 @@ import { Child } from './protocol.ts';
 
 const launcher = fileURLToPath(new URL('../bin/deskbell.js', import.meta.url));
 const questions = ['Where is my parcel?', 'How do I get my money back?', 'Do you deliver to Malta?'];
+
+const environment = browserEnvironment();
 
 /** How often each thing was done. */
 type Tally = Record<string, number>;
@@ -163,7 +167,7 @@ async function busy(
         sent += send(talk, 'message:send', {
           conversationId: talk.conversationId,
           content,
-          clientMessageId: `${Date.now()}-${randomUUID()}`,
+          clientMessageId: newMessageKey(environment),
         });
       }
       return sent;

@@ -4,6 +4,7 @@ import { PassThrough } from 'node:stream';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { main } from '../../src/cli/main.ts';
 import { inProcess, outputStream } from '../helpers/cli.ts';
+import { rowsOf } from '../helpers/database.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { startProxy } from '../helpers/proxy.ts';
 import { createConversation, createMember, createMessage } from '../helpers/fixtures.ts';
@@ -41,6 +42,16 @@ describe('what is sent', () => {
       await main(['reply', id, '-'], { input, output, errors, outputClosed: new AbortController().signal }),
     ).toBe(2);
     expect(errors.text()).toMatch(/not UTF-8/);
+  });
+
+  test('under a key that begins with the time', async () => {
+    await document('reply', id, 'Hello');
+    const rows = await rowsOf(
+      app,
+      'select client_message_id as key from messages where conversation_id = ?',
+      id,
+    );
+    expect(rows).toEqual([{ key: expect.stringMatching(/^\d{13}-[\da-f]{8}-[\da-f]{4}-/) }]);
   });
 
   test('Markdown becomes rich text', async () => {

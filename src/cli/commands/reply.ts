@@ -1,10 +1,11 @@
 // deskbell reply and note: one message into a conversation, sent once however often it
 // has to be tried.
-import { randomUUID } from 'node:crypto';
 import { InvalidArgumentError, type Command } from 'commander';
 import { fileLimits, sizeLimits } from '../../protocol/codes.ts';
 import type { SentMessage } from '../../protocol/entities.ts';
+import { browserEnvironment } from '../../sdk/browser-environment.ts';
 import { isRetryable } from '../../sdk/error.ts';
+import { newMessageKey } from '../../sdk/outbox-entries.ts';
 import type { WrapHandler, Context } from '../context.ts';
 import { openAttachments, uploadAttachments } from '../attachments.ts';
 import { findConversationId, explainRefusal, shortId, readText, toContent } from '../conversation-lookup.ts';
@@ -64,7 +65,7 @@ async function send(
       ? files.map(({ name }) => name).join(', ')
       : await readText(context, given, `${kind} ${typed} TEXT`);
   const content = await toContent(text, options.markdown);
-  const clientMessageId = options.once ?? `${Date.now()}-${randomUUID()}`;
+  const clientMessageId = options.once ?? newMessageKey(browserEnvironment());
   const body = {
     ...content,
     clientMessageId,
