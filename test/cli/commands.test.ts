@@ -175,14 +175,21 @@ describe('applications and domains', () => {
       stdout: expect.stringContaining(appId),
       stderr: expect.stringContaining('--base-url'),
     });
-    // A build without the widget says so on stderr; the document is the same.
-    const { code, stdout } = await deskbell(
-      on('snippet', '--app', appId, '--base-url', 'https://chat.example.com', '--json'),
+    const base = 'https://chat.example.com';
+    const { code, stdout, stderr } = await deskbell(
+      on('snippet', '--app', appId, '--base-url', base, '--json'),
     );
-    const document = JSON.parse(stdout) as { baseUrl: string; snippets: { code: string }[] };
-    expect({ code, baseUrl: document.baseUrl }).toEqual({ code: 0, baseUrl: 'https://chat.example.com' });
-    expect(document.snippets).not.toHaveLength(0);
-    for (const snippet of document.snippets) expect(snippet.code).toContain(appId);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const { snippets, ...rest } = JSON.parse(stdout) as { snippets: { name: string; code: string }[] };
+    expect(rest).toEqual({ appId, baseUrl: base, domains: expect.any(Array) });
+    // Settled: a snippet that keeps calls, one tag, the npm package.
+    expect(snippets.map((snippet) => snippet.code)).toEqual([
+      expect.stringContaining(
+        `deskbell('init', { appId: '${appId}' });\n</script>\n<script async src="${base}/widget.js"></script>`,
+      ),
+      `<script async src="${base}/widget.js" data-app-id="${appId}"></script>`,
+      `import { init } from '@deskbell/sdk';\nawait init({ appId: '${appId}', apiBaseUrl: '${base}' });`,
+    ]);
   });
 });
 

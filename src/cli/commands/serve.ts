@@ -9,7 +9,7 @@ import { openLocalConsole } from './open-console.ts';
 import { localOn, placeOf, withLocal } from '../local.ts';
 import { serverHere, type ServerAddress } from '../running-server.ts';
 import { addressDocument, printAddress, runServer } from '../run-server.ts';
-import { snippetText } from '../snippet.ts';
+import { widgetTag } from '../snippet.ts';
 
 export function addServeCommands(program: Command, act: WrapHandler, version: string): void {
   addSettings(program.command('serve').description('run the server')).action(
@@ -118,12 +118,8 @@ async function sayFirstSteps(
   print.line();
   if (application.domains.length === 0)
     step('Let a website show it:', `domain add --app ${application.appId} example.com`);
-  const { parts, widget } = await snippetText(application, context.config().baseUrl ?? url);
-  const [, tag] = parts;
-  if (widget && tag !== undefined)
-    print.line('Put this into the pages of your website, or see deskbell snippet:');
-  if (widget && tag !== undefined) print.block(`  ${tag.code}`);
-  else step('The lines for your website:', `snippet --app ${application.appId}`);
+  print.line('Put this into the pages of your website, or see deskbell snippet:');
+  print.block(`  ${widgetTag(application.appId, context.config().baseUrl ?? url)}`);
   print.line('Answer visitors and change settings in a browser:');
   print.line('  ', ['cyan', dashboardAddress(context.config().baseUrl ?? url)]);
   step('Watch what happens, in another terminal:', `tail --org ${organization.slug}`);

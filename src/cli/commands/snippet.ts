@@ -22,12 +22,10 @@ async function printSnippet(context: Context, options: Flags & { app: string }):
   const { print } = context;
   const baseUrl =
     config.baseUrl ?? `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${config.port}`;
-  const { parts, lines, widget } = await snippetText(application, baseUrl);
+  const { parts, lines } = snippetText(application, baseUrl);
   if (print.json)
     print.document({ appId: application.appId, baseUrl, domains: application.domains, snippets: parts });
   else print.block(lines);
-  if (!widget)
-    print.note('Note: this build has no widget.js yet, so these lines speak to the API themselves.');
   if (config.baseUrl === null)
     print.note(
       `Note: ${baseUrl} is known to this machine only. For a public website give the public address: --base-url https://chat.example.com`,
