@@ -32,7 +32,7 @@ import { createNotificationPlanner } from './services/notifications/planner.ts';
 import { createPushHandler } from './services/notifications/push-handler.ts';
 import { pushClientOf } from './services/notifications/test.ts';
 import { startWebhookDelivery } from './services/webhooks/delivery.ts';
-import { SocketServer } from './ws/socket-server.ts';
+import { isSocketUpgrade, SocketServer } from './ws/socket-server.ts';
 
 export interface AppOverrides extends ServiceOverrides {
   readonly log?: Log | undefined;
@@ -85,6 +85,8 @@ export function createApp(config: Config, overrides: AppOverrides = {}): App {
           keepAliveTimeout: 5_000,
           connectionsCheckingInterval: 5_000,
           requireHostHeader: false,
+          // Others are no upgrades to Node, but requests: a client that offers HTTP/2 is answered in HTTP/1.1 (RFC 9110, 7.8).
+          shouldUpgradeCallback: isSocketUpgrade,
         },
         http.handle,
       );

@@ -74,6 +74,11 @@ class Peer {
   }
 }
 
+/** Whether a request asks for a WebSocket, and for no other protocol. */
+export function isSocketUpgrade({ headers }: IncomingMessage): boolean {
+  return headers.upgrade?.toLowerCase() === 'websocket';
+}
+
 export class SocketServer {
   readonly #options: SocketServerOptions;
   readonly #hub: Hub;

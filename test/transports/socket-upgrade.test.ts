@@ -115,6 +115,30 @@ describe('where the transport is', () => {
     expect(await refusedWith(`http://localhost/api/v1/ws?token=${token}`)).toBe(404);
   });
 
+  it.each([['GET'], ['POST']])('answers a %s that offers HTTP/2 as a plain request', async (method) => {
+    // As Java's client does with each request over plain HTTP.
+    const offer = [
+      ['Connection', 'Upgrade, HTTP2-Settings'],
+      ['Upgrade', 'h2c'],
+      ['HTTP2-Settings', 'AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA'],
+      ['Origin', acme.application.origin],
+      ['X-App-Id', acme.application.id],
+      ['X-Visitor-Id', randomUUID()],
+      ['Content-Type', 'application/json'],
+    ] as const;
+    const { status, body } = await send(app.url, {
+      method,
+      path: '/api/v1/conversations',
+      headers: offer,
+      ...(method === 'POST' ? { body: '{}' } : {}),
+    });
+    expect({ status, body }).toMatchObject(
+      method === 'GET'
+        ? { status: 200, body: { conversations: [] } }
+        : { status: 201, body: { conversation: { status: 'pending' } } },
+    );
+  });
+
   it('answers a plain GET there with 426 and names the protocol to upgrade to', async () => {
     const reply = await send(app.url, { path: '/api/v1/ws' });
     expect(reply.status).toBe(426);
