@@ -13,14 +13,18 @@ export function mayUseHost(
   return slug === null || slug === organization.slug;
 }
 
-const hostOf = keepResults((url: string): string => new URL(url).host);
+const hostNameOf = keepResults((url: string): string => new URL(url).hostname);
 
-/** The slug in `<slug>.<base host>`, or null for any other host. */
+/**
+ * The slug in `<slug>.<base host>`, or null for any other host. Ports don't count, nor does the dot of the root: however a
+ * proxy or a client writes the name, it is that of one organization.
+ * @param host the request's header Host, as it came
+ */
 export function organizationSlugFromHost(service: Service, host: string | undefined): string | null {
   const baseUrl = service.settings.baseUrl();
   if (baseUrl === null || host === undefined) return null;
-  const base = hostOf(baseUrl);
-  const name = host.toLowerCase();
+  const base = hostNameOf(baseUrl);
+  const name = host.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '');
   if (!name.endsWith(`.${base}`)) return null;
   return name.slice(0, -base.length - 1);
 }
