@@ -190,7 +190,12 @@ export class Connection {
 
   #answerError(error: unknown, frame: ClientFrame | undefined): void {
     if (error instanceof FrameError) {
-      this.#sendError(frame, { code: error.code, message: error.message, ...error.ids });
+      this.#sendError(frame, {
+        code: error.code,
+        message: error.message,
+        ...frameIds(frame?.payload),
+        ...error.ids,
+      });
       return;
     }
     const payload = error instanceof ServiceError ? toErrorPayload(error, frameIds(frame?.payload)) : null;
@@ -297,6 +302,7 @@ export class Connection {
    */
   async #join({ conversationId, lastMessageId, echo }: ClientPayloads['room:join']): Promise<void> {
     if (lastMessageId !== undefined) await this.#options.syncs.count(this.#options);
+    if (this.#closed) return;
     const before = this.#rooms.get(conversationId);
     this.#assertMayJoin(conversationId);
     const room = this.#enter(conversationId, before, echo);

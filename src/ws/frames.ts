@@ -23,7 +23,8 @@ export class FrameError extends Error {
 export type FrameIds = Pick<EventPayloads['error'], 'conversationId' | 'clientMessageId' | 'messageId'>;
 
 const idNames = ['conversationId', 'clientMessageId', 'messageId'] as const;
-const maxEchoedIdLength = 100;
+/** Longer than any id may be: what is refused for its length is still told apart. */
+const maxEchoedIdLength = 500;
 
 /** The ids in a payload that has not been checked yet. */
 export function frameIds(payload: unknown): FrameIds {

@@ -19,7 +19,10 @@ const syncsOfApplication = windows(100, 3_000);
 const pagesOf = windows(50, 600);
 const pagesOfAddress = windows(200, 2_400);
 const pagesOfApplication = windows(500, 12_000);
+/** A limit that is free again so soon is waited for; one of a minute is refused. */
 const maxPaceMs = 1_000;
+/** A sync whose limits others take again and again waits no longer in all, ms. */
+const maxWaitMs = 5_000;
 
 /** Who catches up. */
 export interface Syncing {
@@ -48,14 +51,15 @@ export class SyncLimits {
   }
 
   /**
-   * Counts a sync.
-   * @throws FrameError RATE_LIMITED
+   * Counts a sync, in its turn: a client that joins all its rooms again sends more frames at once than a second has room for,
+   * and waits.
+   * @throws FrameError RATE_LIMITED after too many in this minute, or by too many others
    */
-  async count(who: Syncing): Promise<void> {
-    const verdict = await this.#service.engine.limiter.take(
+  count(who: Syncing): Promise<void> {
+    return this.#take(
       checks('sync', who, syncsOf[who.actor.kind], syncsOfAddress, syncsOfApplication),
+      maxWaitMs,
     );
-    if (!verdict.ok) throw tooMuch(verdict.retryAfterMs);
   }
 
   /** Runs a sync in the turn of its user. */
@@ -68,19 +72,25 @@ export class SyncLimits {
    * @throws FrameError RATE_LIMITED after too many in this minute: the client goes on later from what it has
    */
   async readPage<T>(who: Syncing, read: () => Promise<T>): Promise<T> {
-    const { limiter, clock } = this.#service.engine;
-    const wanted = checks('page', who, pagesOf, pagesOfAddress, pagesOfApplication);
-    for (;;) {
-      const verdict = await limiter.take(wanted);
-      if (verdict.ok) break;
-      if (verdict.retryAfterMs > maxPaceMs) throw tooMuch(verdict.retryAfterMs);
-      await new Promise<void>((resolve) => clock.after(verdict.retryAfterMs, resolve));
-    }
+    await this.#take(checks('page', who, pagesOf, pagesOfAddress, pagesOfApplication), Infinity);
     return this.#pages(userKey(who), async () => {
       const page = await read();
       await yieldToLoop();
       return page;
     });
+  }
+
+  /** @param mostMs the longest wait in all */
+  async #take(wanted: readonly LimitCheck[], mostMs: number): Promise<void> {
+    const { limiter, clock } = this.#service.engine;
+    const until = clock.monotonic() + mostMs;
+    for (;;) {
+      const verdict = await limiter.take(wanted);
+      if (verdict.ok) return;
+      const { retryAfterMs } = verdict;
+      if (retryAfterMs > maxPaceMs || clock.monotonic() + retryAfterMs > until) throw tooMuch(retryAfterMs);
+      await new Promise<void>((resolve) => clock.after(retryAfterMs, resolve));
+    }
   }
 }
 

@@ -215,19 +215,42 @@ describe('floods', () => {
     await expectAlive(otherSocket);
   });
 
+  it('paces a client that joins all its rooms again, and lets it into each', async () => {
+    const visitor = createVisitor(app, acme.application);
+    const rooms: { conversationId: string; lastMessageId: string }[] = [];
+    for (let index = 0; index < 30; index += 1) {
+      const conversationId = await createConversation(visitor);
+      rooms.push({ conversationId, lastMessageId: await createMessage(visitor, conversationId) });
+    }
+    const socket = await settled(visitor);
+    for (const room of rooms) socket.send('room:join', room);
+    // Ten in a second: the others are not refused, but wait.
+    await eventually(() => expect(socket.all('room:joined')).toHaveLength(10));
+    for (const joined of [20, 30]) {
+      app.clock.advance(1_001);
+      await eventually(() => expect(socket.all('room:joined')).toHaveLength(joined));
+    }
+    expect(socket.all('error')).toEqual([]);
+    await expectAlive(socket);
+  });
+
   it('bounds what catching up costs', async () => {
     const visitor = createVisitor(app, acme.application);
     const conversationId = await createConversation(visitor);
     for (let index = 0; index < 20; index += 1) await createMessage(visitor, conversationId);
     const socket = await settled(visitor);
-    for (let index = 0; index < 25; index += 1)
+    for (let index = 0; index < 145; index += 1)
       socket.send('room:join', { conversationId, lastMessageId: randomUUID() });
-    await socket.drain();
-    expect(socket.all('messages:sync')).toHaveLength(10);
-    expect(socket.all('error').map(({ payload }) => payload.code)).toEqual(Array(15).fill('RATE_LIMITED'));
-    for (let index = 0; index < 20; index += 1)
-      socket.send('room:join', { conversationId, lastMessageId: randomUUID() });
+    // A hundred and twenty in a minute, ten in each second; what comes on top is refused, and then cut off.
+    for (let joined = 10; joined < 120; joined += 10) {
+      await eventually(() => expect(socket.all('room:joined')).toHaveLength(joined));
+      app.clock.advance(1_001);
+    }
     expect((await socket.waitForClose()).code).toBe(4429);
+    expect(socket.all('room:joined')).toHaveLength(120);
+    expect(socket.all('error').map(({ payload }) => payload)).toEqual(
+      Array(20).fill(expect.objectContaining({ code: 'RATE_LIMITED', conversationId })),
+    );
   });
 
   it('bounds plain frames as well', async () => {
