@@ -86,6 +86,21 @@ describe('organizations', () => {
     });
     const back = await deskbellJson(on('org', 'limits', 'acme-gmbh', '--seats', 'plan'));
     expect(back).toMatchObject({ limits: { seats: null, applications: 4 } });
+    // They end with the plan that has them; to go back to the plan's is no limit of one's own.
+    expect(await deskbellJson(on('org', 'plan', 'acme-gmbh', 'premium'))).toMatchObject({
+      limits: { seats: 25, applications: 10, requestsPerMinute: 6_000 },
+      ownLimits: {
+        seats: null,
+        retentionDays: null,
+        applications: null,
+        requestsPerMinute: null,
+        fileBytes: null,
+      },
+    });
+    expect((await deskbell(on('org', 'limits', 'acme-gmbh', '--seats', 'plan'))).code).toBe(0);
+    expect(await deskbellJson(on('org', 'plan', 'acme-gmbh', 'enterprise'))).toMatchObject({
+      limits: { seats: null, requestsPerMinute: 60_000 },
+    });
     expect(await deskbellJson(on('org', 'usage', 'acme-gmbh'))).toMatchObject({
       organizationId,
       conversations: 0,

@@ -142,7 +142,7 @@ const auditedColumns = [
 
 /**
  * Changes any of name, plan, own limits and the release of an absent operator's conversations at once. Of the limits
- * what is left out stays, and null goes back to the plan's.
+ * what is left out stays, and null goes back to the plan's; under another plan than enterprise all do.
  * @throws ServiceError not_found; forbidden for a plan or limits that the server's owner sets; plan_limit for limits of its own under another plan than enterprise; conflict where
  *   the caller would lock themselves out
  */
@@ -161,14 +161,16 @@ export async function updateOrganization(
     signIn,
     escalation,
   } = input;
-  if (limits !== undefined && plan !== 'enterprise')
+  const setsLimits = Object.values(limits ?? {}).some((limit) => limit !== null);
+  if (setsLimits && plan !== 'enterprise')
     throw new ServiceError(
       'plan_limit',
       `Only the enterprise plan sets its own limits: deskbell org plan ${row.slug} enterprise`,
     );
   const updated: OrganizationRow = {
     ...row,
-    ...ownLimits(row, limits),
+    // They were of the plan that is left.
+    ...ownLimits(plan === row.plan || plan === 'enterprise' ? row : { ...row, ...noOwnLimits }, limits),
     name,
     plan,
     plan_changed_at: plan === row.plan ? row.plan_changed_at : call.service.engine.clock.now(),
@@ -223,6 +225,14 @@ type OwnLimits = Pick<
   OrganizationRow,
   'requests_per_minute' | 'retention_days' | 'max_applications' | 'max_seats' | 'max_file_bytes'
 >;
+
+const noOwnLimits: OwnLimits = {
+  requests_per_minute: null,
+  retention_days: null,
+  max_applications: null,
+  max_seats: null,
+  max_file_bytes: null,
+};
 
 function ownLimits(row: OrganizationRow, limits: Input<'organizations.update'>['limits'] = {}): OwnLimits {
   const {
