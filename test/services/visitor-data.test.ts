@@ -140,6 +140,20 @@ it('never takes two people with one id for one person', async () => {
   ]);
 });
 
+it('knows a visitor by the key that the audit log names them by, as after a restore', async () => {
+  const { visitor } = await aMarkedVisitor();
+  const keys = await rowsOf(app, 'select id from visitors where visitor_id = ?', visitor.id);
+  const key = String(keys[0]?.['id']);
+  expect((await ask(admin, 'GET', key)).body.visitor.id).toBe(visitor.id);
+  await createOrganization(app, 'beta');
+  expect((await ask(await createMember(app, 'beta', 'admin'), 'DELETE', key)).status).toBe(404);
+  expect((await ask(admin, 'DELETE', key)).status).toBe(200);
+  expect((await ask(admin, 'GET', visitor.id)).status).toBe(404);
+  expect(await rowsOf(app, "select subject from audit where action = 'visitors.erase'")).toEqual([
+    { subject: `visitor:${key}` },
+  ]);
+});
+
 it('leaves no word of an erased visitor in any file, row, answer or connection', async () => {
   const { visitor, conversationId } = await aMarkedVisitor();
   const other = createVisitor(app, acme.application);

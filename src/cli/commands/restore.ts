@@ -60,6 +60,9 @@ async function restore(
   if (print.json) return print.document({ data: config.data, madeAt, schema: facts.schema, before });
   print.line(`Restored ${config.data} to what it was at ${madeAt}.`);
   if (before !== null) print.line(`The earlier data is in ${before}. It is removed after 30 days.`);
-  print.line('What was erased after the backup is there again. Look into deskbell audit and erase it again.');
+  print.line('What was erased after the backup is there again. Erase it again.');
+  // The log that is restored ends with the backup.
+  if (before !== null)
+    print.line('  ', ['cyan', `${context.command('audit --action visitors.erase')} --data ${before}`]);
   print.next(context.command('doctor'), context.command('serve'));
 }

@@ -13,7 +13,10 @@ export interface VisitorFilter {
 }
 
 export interface VisitorDataRepository {
-  /** Every visitor with this UUID: the same one under another application or mode is another person. */
+  /**
+   * Every visitor with this UUID: the same one under another application or mode is another person. Where none has it, the
+   * one with this internal key, by which the audit log names visitors.
+   */
   find(filter: VisitorFilter): Promise<VisitorRow[]>;
   /** Oldest first. */
   conversations(visitorKey: string): Promise<ConversationRow[]>;

@@ -99,7 +99,12 @@ const countErasure = prepare<object>()((db) =>
 
 export function createVisitorDataRepository(runner: Runner): VisitorDataRepository {
   return {
-    find: ({ visitorId, organizationId, applicationId, mode }: VisitorFilter): Promise<VisitorRow[]> => {
+    find: async ({
+      visitorId,
+      organizationId,
+      applicationId,
+      mode,
+    }: VisitorFilter): Promise<VisitorRow[]> => {
       // By the applications that may be meant: the one index on visitors' UUIDs begins with them.
       let applications = builder.selectFrom('applications').select('id');
       if (organizationId !== null) applications = applications.where('organization_id', '=', organizationId);
@@ -109,10 +114,10 @@ export function createVisitorDataRepository(runner: Runner): VisitorDataReposito
         .selectAll()
         .where('application_id', 'in', applications)
         .where('mode', 'in', mode === undefined ? ['live', 'test'] : [mode])
-        .where('visitor_id', '=', visitorId)
         .orderBy('created_at')
         .orderBy('id');
-      return runner.all(query.compile());
+      const found = await runner.all(query.where('visitor_id', '=', visitorId).compile());
+      return found.length > 0 ? found : runner.all(query.where('id', '=', visitorId).compile());
     },
     conversations: (visitorKey: string) => all(runner, conversations, { visitor_key: visitorKey }),
     countNotes: async (visitorKey: string) =>
