@@ -259,7 +259,8 @@ function listenErrorMessage(error: NodeJS.ErrnoException, host: string, port: nu
   }
 }
 
-async function assertPortFree(config: Config): Promise<void> {
+/** @throws Error what to do, where a server can't listen at the port */
+export async function assertPortFree(config: Config): Promise<void> {
   const probe = createServer();
   await listen(probe, config);
   await new Promise((resolve) => probe.close(resolve));

@@ -36,7 +36,12 @@ export async function askFirstQuestions({
     return await askAll(dialogue, {
       name: (answer) => problemOf(name.safeParse(answer), 'A name has 1 to 100 characters.'),
       email: (answer) => problemOf(email.safeParse(answer), 'That is not an e-mail address.'),
-      password: (answer) => problemOf(password.safeParse(answer), 'A password has 8 to 1024 characters.'),
+      password: (answer) => {
+        const { error } = password.safeParse(answer);
+        return error === undefined
+          ? null
+          : `This password ${error.issues[0]?.message ?? 'has 8 to 1024 characters'}.`;
+      },
       domain: (answer) => {
         const checked = normaliseDomain(answer);
         return answer === '' || checked.ok ? null : `That can't be: ${checked.problem}.`;

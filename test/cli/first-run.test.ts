@@ -50,6 +50,7 @@ describe('the questions', () => {
       'unknown',
       'ada@example.com',
       'short',
+      'Password1',
       'first secret',
       'other secret',
       'third secret',
@@ -64,7 +65,14 @@ describe('the questions', () => {
       password: 'third secret',
       domain: null,
     });
-    for (const said of ['1 to 100 characters', 'not an e-mail', '8 to 1024', 'differ', '*.com would let in'])
+    for (const said of [
+      '1 to 100 characters',
+      'not an e-mail',
+      'at least 8',
+      'are tried first',
+      'differ',
+      '*.com would let in',
+    ])
       expect(shown).toContain(said);
     expect(shown).not.toMatch(/secret|short/);
     expect(shown.match(/Once more: /g)).toHaveLength(2);

@@ -29,6 +29,9 @@ export function addServeCommands(program: Command, act: WrapHandler, version: st
           return openLocalConsole(context, beside);
         }
         if (!(await isFirstRun(context, config))) return serve(context, config, version);
+        // Before the questions: what they create would stay, and the person would not be told of it.
+        const { assertPortFree } = await import('../../app.ts');
+        await assertPortFree(config);
         const made = await firstRun(context);
         if (!made.stopped)
           await serve(context, config, version, (running) => sayFirstSteps(context, made, running));
