@@ -147,9 +147,22 @@ export async function isServed(folder: string): Promise<boolean> {
   return unlock === null;
 }
 
-/** True when a database lies in the folder. */
+/**
+ * True when a database lies in the folder.
+ * @throws EngineError when the system does not say
+ */
 export async function databaseExists(folder: string): Promise<boolean> {
-  return (await stat(databaseFile(folder)).catch(() => null)) !== null;
+  try {
+    await stat(databaseFile(folder));
+    return true;
+  } catch (error) {
+    const code = systemErrorCode(error);
+    if (code === 'ENOENT' || code === 'ENOTDIR') return false;
+    throw new EngineError(
+      `The data folder ${folder} can't be looked into: ${errorMessage(error)}. Run this as the user who owns it, or choose another with --data.`,
+      { cause: error },
+    );
+  }
 }
 
 /**
