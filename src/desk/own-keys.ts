@@ -46,7 +46,7 @@ function parsedObject(source: string): Record<string, unknown> {
   try {
     parsed = JSON.parse(source.replace(/^\ufeff/, ''));
   } catch {
-    throw new KeymapError('it is not JSON. It should look like {"accept": ["a"], "palette": ["ctrl+p"]}.');
+    throw new KeymapError('it is not JSON. It should look like {"accept": ["a"], "palette": ["ctrl+t"]}.');
   }
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
     throw new KeymapError('it must be an object of commands and their keys, like {"accept": ["a"]}.');

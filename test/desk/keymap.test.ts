@@ -3,6 +3,8 @@
 
 import { commandTexts, createEnglishKeymap } from '../../src/desk/command-texts.ts';
 import { EventEmitter } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { render, Text, useInput, type Key } from 'ink';
 import { createElement } from 'react';
 import fc from 'fast-check';
@@ -302,6 +304,20 @@ describe('names of keys', () => {
 });
 
 describe('own keys', () => {
+  it('are taken as the documentation and the advice write them', () => {
+    const page = readFileSync(join(import.meta.dirname, '../../docs/console.md'), 'utf8');
+    const [, shown = ''] = /```json\n(\{ "accept".*\})\n```/.exec(page) ?? [];
+    expect(Object.keys(parseKeyOverrides(shown))).toEqual(['accept', 'palette', 'discard']);
+    let advice = '';
+    try {
+      parseKeyOverrides('{');
+    } catch (error) {
+      advice = String(error);
+    }
+    const [, advised = ''] = /(\{.*\})/.exec(advice) ?? [];
+    expect(Object.keys(parseKeyOverrides(advised))).toEqual(['accept', 'palette']);
+  });
+
   it('take the place of the table’s, everywhere', () => {
     const keymap = createEnglishKeymap(
       parseKeyOverrides('{"accept": ["Ctrl+O", "o"], "palette": "alt+p", "sound": []}'),
