@@ -24,10 +24,18 @@ export function conflictError(conversation: ConversationRow, act: string): Servi
   });
 }
 
-/** The conflict of an update that matched nothing: the conversation has changed since it was read. */
-async function lostRace(tx: Tx, conversation: ConversationRow, act: string): Promise<ServiceError> {
+/**
+ * The conflict of an update that matched nothing: the conversation is not, or no longer, as the act needs it.
+ * @param from the status that the act starts from
+ */
+async function lostRace(
+  tx: Tx,
+  conversation: ConversationRow,
+  from: ConversationRow['status'],
+  act: string,
+): Promise<ServiceError> {
   const current = (await tx.repositories.conversations.byId(conversation.id)) ?? conversation;
-  if (current.status !== conversation.status) return conflictError(current, act);
+  if (current.status !== from) return conflictError(current, act);
   return new ServiceError(
     'conflict',
     `The conversation was assigned to someone else, so it can't be ${act}.`,
@@ -49,7 +57,7 @@ export async function accept(
 ): Promise<void> {
   const now = clock.now();
   const changed = await tx.repositories.conversations.accept(conversation.id, assignee.id, now);
-  if (changed === 0) throw await lostRace(tx, conversation, 'accepted');
+  if (changed === 0) throw await lostRace(tx, conversation, 'pending', 'accepted');
   await join(tx, conversation, assignee, assignee.id, now);
   await tellAwake(tx, conversation, assignee.id);
 }
@@ -67,7 +75,7 @@ export async function reopen(
   if (conversation.status !== 'closed') throw conflictError(conversation, 'reopened');
   const now = clock.now();
   const changed = await tx.repositories.conversations.reopen(conversation.id, assignee.id, now);
-  if (changed === 0) throw await lostRace(tx, conversation, 'reopened');
+  if (changed === 0) throw await lostRace(tx, conversation, 'closed', 'reopened');
   if (conversation.assigned_to !== null && conversation.assigned_to !== assignee.id)
     await tx.repositories.participants.leave(conversation.id, conversation.assigned_to, now);
   await tx.emit({
@@ -120,7 +128,7 @@ export async function transfer(
   const now = clock.now();
   const changed =
     assignedTo === null ? 0 : await tx.repositories.conversations.transfer(id, assignedTo, assignee.id, now);
-  if (assignedTo === null || changed === 0) throw await lostRace(tx, conversation, 'transferred');
+  if (assignedTo === null || changed === 0) throw await lostRace(tx, conversation, 'active', 'transferred');
   await leave(tx, conversation, assignedTo, actorId, now);
   await join(tx, conversation, assignee, actorId, now);
   await tellAwake(tx, conversation, actorId);
@@ -137,7 +145,7 @@ export async function resolve(
   actorId: string,
 ): Promise<void> {
   const changed = await tx.repositories.conversations.resolve(conversation, actorId, clock.now());
-  if (changed === 0) throw await lostRace(tx, conversation, 'resolved');
+  if (changed === 0) throw await lostRace(tx, conversation, 'active', 'resolved');
   await tx.emit({
     ...conversationEvent(conversation, actorId),
     type: 'conversation:resolved',
@@ -158,7 +166,7 @@ export async function releaseOrThrow(
   actorId: string,
 ): Promise<void> {
   if (!(await release(tx, service, conversation, actorId)))
-    throw await lostRace(tx, conversation, 'released');
+    throw await lostRace(tx, conversation, 'active', 'released');
 }
 
 async function join(
