@@ -53,9 +53,12 @@ export async function readBody(ctx: Context): Promise<Record<string, unknown>> {
   const announced = headers['content-length'];
   if (headers['transfer-encoding'] === undefined && (announced === undefined || Number(announced) === 0))
     return {};
-  checkMediaType(headers['content-type']);
+  const contentType = headers['content-type'];
+  if (contentType !== undefined) checkMediaType(contentType);
   const bytes = await readBytes(ctx, sizeLimits.bodyBytes);
   if (bytes.length === 0) return {};
+  // A body of unknown length may have been none.
+  if (contentType === undefined) checkMediaType(contentType);
   const text = checkText(bytes);
   const body = mayNamePrototype(text) ? await parseByKoaBody(ctx, bytes) : parseText(text);
   if (!isJsonObject(body)) throw badField('', 'the body must be a JSON object');

@@ -127,7 +127,7 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
       ctx.set({ Upgrade: 'websocket', Connection: 'Upgrade' });
       throw new ServiceError('upgrade_required', 'This path is a WebSocket: connect to it as one.');
     }
-    const allow = allowedMethods(ctx.path);
+    const allow = readOnlyPaths.has(ctx.path) ? ['GET', 'HEAD'] : allowedMethods(ctx.path);
     if (allow.length === 0 && methods.has(ctx.method))
       throw new ServiceError('not_found', 'No such path. The API lives below /api/v1.');
     const possible = (allow.length === 0 ? [...methods] : allow).join(', ');
@@ -201,6 +201,9 @@ function withoutVisitor(path: string): string {
 function isRead(ctx: Context): boolean {
   return ctx.method === 'GET' || ctx.method === 'HEAD';
 }
+
+/** Paths that are no operations, and are answered above for those who read them. */
+const readOnlyPaths: ReadonlySet<string> = new Set(['/healthz', '/readyz', socketPath]);
 
 const ownPaths = [
   '/healthz',

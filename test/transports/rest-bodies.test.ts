@@ -546,3 +546,18 @@ it('a broken client disturbs no one else, and nothing secret was logged', async 
   expect((await askRaw(app, { path: '/healthz' })).body).toEqual({ status: 'ok' });
   expectCleanLog(app, [acme.application.key, operator.token, visitor.id, 'CANARY-TEXT', randomUUID()]);
 });
+
+it('a body is none where nothing comes, though its length was not said', async () => {
+  const unsaid = requestBytes(app.url, {
+    method: 'PUT',
+    path: '/api/v1/visitor',
+    headers: [...credentials(), ['Transfer-Encoding', 'chunked']],
+  });
+  for (const [bytes, status] of [
+    ['0\r\n\r\n', 200],
+    ['2\r\n{}\r\n0\r\n\r\n', 415],
+  ] as const) {
+    const [reply] = await exchange(app.url, Buffer.concat([unsaid, Buffer.from(bytes)]));
+    expect(reply?.status).toBe(status);
+  }
+});

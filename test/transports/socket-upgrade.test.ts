@@ -144,7 +144,11 @@ describe('where the transport is', () => {
     expect(reply.status).toBe(426);
     expect(reply.body.error).toBe('upgrade_required');
     expect(reply.headers.get('upgrade')).toBe('websocket');
-    expect((await request(app.url, 'POST', '/api/v1/ws')).status).toBe(404);
+    for (const path of ['/api/v1/ws', '/healthz', '/readyz'])
+      for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
+        const other = await request(app.url, method, path);
+        expect([other.status, other.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+      }
   });
 
   it('lets go of a refused peer that keeps its own half open', async () => {
