@@ -21,8 +21,8 @@ export interface Context {
   config(flags?: Flags): Config;
   /** The data folder as typed with --data. */
   readonly data: string | undefined;
-  /** A command as it should be typed next, on the same data folder. */
-  command(text: string): string;
+  /** A command as it should be typed next. @param folder left out: the same data folder */
+  command(text: string, folder?: string): string;
   /** A command that works with a saved session, wherever it is typed. */
   remoteCommand(text: string): string;
 }
@@ -63,7 +63,7 @@ export function createContext(io: Io, { data, json = false }: GlobalOptions, col
     print: createPrinter(io.output, io.errors, io.outputClosed, json, columns),
     config: (flags = {}) => readConfig({ ...flags, data }),
     data,
-    command: (text) => `${programName()} ${text}${folderWords(data)}`,
+    command: (text, folder = data) => `${programName()} ${text}${folderWords(folder)}`,
     remoteCommand: (text) => `${programName()} ${text}`,
   };
 }

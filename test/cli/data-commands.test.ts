@@ -207,6 +207,14 @@ describe('backup and restore', () => {
     expect((await talk!.historyAt(second.url)).length).toBeGreaterThan(0);
     await second.running.stop('SIGTERM');
     expect((await deskbell(['restore', file, '--data', elsewhere])).stderr).toMatch(/--force/);
+    // What was erased since is in the log of before, which is read as it is said.
+    const { stdout } = await deskbell(['restore', file, '--data', elsewhere, '--force']);
+    const [, before = ''] = /audit --action visitors\.erase --data (\S+)$/m.exec(stdout) ?? [];
+    expect(before).toContain('deskbell-before-restore-');
+    expect(await deskbell(['audit', '--action', 'organizations.', '--data', before])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('organizations.create'),
+    });
   });
 
   it('killed in the middle leaves the server, the folder and the target as they were, and the next one goes through', async () => {

@@ -62,7 +62,6 @@ async function restore(
   if (before !== null) print.line(`The earlier data is in ${before}. It is removed after 30 days.`);
   print.line('What was erased after the backup is there again. Erase it again.');
   // The log that is restored ends with the backup.
-  if (before !== null)
-    print.line('  ', ['cyan', `${context.command('audit --action visitors.erase')} --data ${before}`]);
+  if (before !== null) print.line('  ', ['cyan', context.command('audit --action visitors.erase', before)]);
   print.next(context.command('doctor'), context.command('serve'));
 }
