@@ -1,4 +1,4 @@
-// Owns: the journeys of ./journeys.ts on a wide terminal.
+// Owns: the journeys of ./e2e.ts on a wide terminal.
 // Must not hold a journey of its own.
 import { declareE2eTests } from './e2e.ts';
 
