@@ -40,7 +40,7 @@ export async function askFirstQuestions({
         const { error } = password.safeParse(answer);
         return error === undefined
           ? null
-          : `This password ${error.issues[0]?.message ?? 'has 8 to 1024 characters'}.`;
+          : `This password ${error.issues.map(({ message }) => message).join(', ')}.`;
       },
       domain: (answer) => {
         const checked = normaliseDomain(answer);

@@ -202,12 +202,12 @@ function isRead(ctx: Context): boolean {
   return ctx.method === 'GET' || ctx.method === 'HEAD';
 }
 
+const healthPaths = ['/healthz', '/readyz'];
 /** Paths that are no operations, and are answered above for those who read them. */
-const readOnlyPaths: ReadonlySet<string> = new Set(['/healthz', '/readyz', socketPath]);
+const readOnlyPaths: ReadonlySet<string> = new Set([...healthPaths, socketPath]);
 
 const ownPaths = [
-  '/healthz',
-  '/readyz',
+  ...healthPaths,
   '/widget.js',
   '/sdk.js',
   '/sw.js',

@@ -21,8 +21,6 @@ const pagesOfAddress = windows(200, 2_400);
 const pagesOfApplication = windows(500, 12_000);
 /** A limit that is free again so soon is waited for; one of a minute is refused. */
 const maxPaceMs = 1_000;
-/** A sync whose limits others take again and again waits no longer in all, ms. */
-const maxWaitMs = 5_000;
 
 /** Who catches up. */
 export interface Syncing {
@@ -51,15 +49,13 @@ export class SyncLimits {
   }
 
   /**
-   * Counts a sync, in its turn: a client that joins all its rooms again sends more frames at once than a second has room for,
-   * and waits.
-   * @throws FrameError RATE_LIMITED after too many in this minute, or by too many others
+   * Counts a sync. A client that joins all its rooms again sends more frames at once than a user has in a second, and waits.
+   * Where many users come back at once it does not: a connection's other frames would stand behind theirs.
+   * @throws FrameError RATE_LIMITED after too many of the user in this minute, or of the address or the application
    */
   count(who: Syncing): Promise<void> {
-    return this.#take(
-      checks('sync', who, syncsOf[who.actor.kind], syncsOfAddress, syncsOfApplication),
-      maxWaitMs,
-    );
+    const wanted = checks('sync', who, syncsOf[who.actor.kind], syncsOfAddress, syncsOfApplication);
+    return this.#take(wanted, (failed) => failed === ownCheck);
   }
 
   /** Runs a sync in the turn of its user. */
@@ -72,7 +68,7 @@ export class SyncLimits {
    * @throws FrameError RATE_LIMITED after too many in this minute: the client goes on later from what it has
    */
   async readPage<T>(who: Syncing, read: () => Promise<T>): Promise<T> {
-    await this.#take(checks('page', who, pagesOf, pagesOfAddress, pagesOfApplication), Infinity);
+    await this.#take(checks('page', who, pagesOf, pagesOfAddress, pagesOfApplication), () => true);
     return this.#pages(userKey(who), async () => {
       const page = await read();
       await yieldToLoop();
@@ -80,15 +76,14 @@ export class SyncLimits {
     });
   }
 
-  /** @param mostMs the longest wait in all */
-  async #take(wanted: readonly LimitCheck[], mostMs: number): Promise<void> {
+  /** @param waitsFor whether a check, by its index in `wanted`, is waited for where it is free again soon */
+  async #take(wanted: readonly LimitCheck[], waitsFor: (failed: number) => boolean): Promise<void> {
     const { limiter, clock } = this.#service.engine;
-    const until = clock.monotonic() + mostMs;
     for (;;) {
       const verdict = await limiter.take(wanted);
       if (verdict.ok) return;
-      const { retryAfterMs } = verdict;
-      if (retryAfterMs > maxPaceMs || clock.monotonic() + retryAfterMs > until) throw tooMuch(retryAfterMs);
+      const { failed, retryAfterMs } = verdict;
+      if (retryAfterMs > maxPaceMs || !waitsFor(failed)) throw tooMuch(retryAfterMs);
       await new Promise<void>((resolve) => clock.after(retryAfterMs, resolve));
     }
   }
@@ -106,6 +101,9 @@ function userKey({ actor }: Syncing): string {
     ? `${actor.applicationId}:${actor.mode}:${actor.visitorId}`
     : `${actor.organizationId}:${userId(actor)}`;
 }
+
+/** The index of the user's own check among `checks`. */
+const ownCheck = 0;
 
 function checks(
   kind: 'sync' | 'page',

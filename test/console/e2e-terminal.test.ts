@@ -1,6 +1,6 @@
 // Owns: what the console does to the terminal it runs in, byte by byte: hostile visitors,
 // colours, dumb terminals, its end; and the ways into it on the server's own machine.
-import { mkdir, writeFile } from 'node:fs/promises';
+import { access, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { deskbell, deskbellJson } from '../helpers/cli.ts';
@@ -247,6 +247,21 @@ describe("on the server's own machine", () => {
     expect(audit.items).toContainEqual(
       expect.objectContaining({ action: 'session.createLocal', actor: 'local' }),
     );
+  });
+
+  test('deskbell asks nothing where its port is taken, and makes nothing', async () => {
+    const data = join(server.folder, 'never');
+    const environment = {
+      ...(await local('newcomer')),
+      DESKBELL_DATA: data,
+      DESKBELL_PORT: new URL(server.url).port,
+    };
+    const terminal = await server.open(openPty, [], { ...size, environment });
+    expect(await terminal.ended()).toBe(1);
+    const said = await terminal.raw();
+    expect(said).toMatch(/Port \d+ of 127\.0\.0\.1 is taken/);
+    expect(said).not.toContain('Organization:');
+    await expect(access(data)).rejects.toThrow('ENOENT');
   });
 
   test('without a terminal, deskbell alone still says that the folder is in use', async () => {

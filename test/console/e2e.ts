@@ -39,7 +39,7 @@ type Size = Pick<TerminalOptions, 'columns' | 'rows'>;
 /** Of the file that runs: files of one worker follow each other. */
 let server: ServerFixture;
 
-/** Declares the journeys that each size has. */
+/** Declares the journeys. */
 export function declareE2eTests(size: Size): void {
   beforeAll(async () => {
     server = await createServerFixture(['Ann', 'Bob']);
@@ -48,7 +48,7 @@ export function declareE2eTests(size: Size): void {
   afterAll(() => server.close());
   afterEach(() => server.clear());
   declareWork(size);
-  declareResize(size);
+  declareTrouble(size);
 }
 
 function declareWork(size: Size): void {
@@ -149,7 +149,36 @@ function declareWork(size: Size): void {
   });
 }
 
-function declareResize(size: Size): void {
+function declareTrouble(size: Size): void {
+  test('the server dies while one writes: nothing is lost, the message goes out once', async () => {
+    const visitor = await server.aVisitor('Patient Pat');
+    const id = await visitor.ask('Are you there?');
+    const terminal = await server.console('Ann', size);
+    await terminal.waitFor('Patient Pat');
+    await terminal.press('a');
+    await terminal.waitFor(/yours|You have/);
+    await terminal.type('Yes, and half a sen');
+    await terminal.waitFor('half a sen');
+    await server.killServer();
+    await terminal.waitFor(/offline|✗|connecting/i);
+    await terminal.type('tence more');
+    await terminal.waitFor('half a sentence more');
+    await terminal.press('enter');
+    await terminal.waitFor(/waits? for the|sending/);
+    await terminal.type('half a draft');
+    await server.startServer();
+    await terminal.waitFor(/online|●/);
+    await eventually(async () =>
+      expect(await visitor.reads(id)).toEqual(['Are you there?', 'Yes, and half a sentence more']),
+    );
+    await terminal.waitForNo('sending');
+    expect((await terminal.screen()).join('\n')).toContain('half a draft');
+    await visitor.write(id, 'You are back');
+    await terminal.waitFor('You are back');
+    expect(await visitor.reads(id)).toHaveLength(3);
+    expect(await leave(terminal)).toBe(0);
+  });
+
   test('a resize in the middle of a sentence loses nothing and leaves nothing behind', async () => {
     const visitor = await server.aVisitor('Rachel Resize');
     await visitor.ask('The window changes.');
@@ -178,38 +207,6 @@ function declareResize(size: Size): void {
     await terminal.waitFor('before++++');
     const columns = (await terminal.screen()).map((row) => row.length);
     expect(Math.max(...columns)).toBeLessThanOrEqual(size.columns);
-    expect(await leave(terminal)).toBe(0);
-  });
-}
-
-/** Declares what happens when a process dies: no size of the terminal changes that, so one file declares it. */
-export function declareDeathTests(size: Size): void {
-  test('the server dies while one writes: nothing is lost, the message goes out once', async () => {
-    const visitor = await server.aVisitor('Patient Pat');
-    const id = await visitor.ask('Are you there?');
-    const terminal = await server.console('Ann', size);
-    await terminal.waitFor('Patient Pat');
-    await terminal.press('a');
-    await terminal.waitFor(/yours|You have/);
-    await terminal.type('Yes, and half a sen');
-    await terminal.waitFor('half a sen');
-    await server.killServer();
-    await terminal.waitFor(/offline|✗|connecting/i);
-    await terminal.type('tence more');
-    await terminal.waitFor('half a sentence more');
-    await terminal.press('enter');
-    await terminal.waitFor(/waits? for the|sending/);
-    await terminal.type('half a draft');
-    await server.startServer();
-    await terminal.waitFor(/online|●/);
-    await eventually(async () =>
-      expect(await visitor.reads(id)).toEqual(['Are you there?', 'Yes, and half a sentence more']),
-    );
-    await terminal.waitForNo('sending');
-    expect((await terminal.screen()).join('\n')).toContain('half a draft');
-    await visitor.write(id, 'You are back');
-    await terminal.waitFor('You are back');
-    expect(await visitor.reads(id)).toHaveLength(3);
     expect(await leave(terminal)).toBe(0);
   });
 

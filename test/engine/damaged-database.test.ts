@@ -18,7 +18,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createSystemClock } from '../../src/engine/clock.ts';
 import type { Engine } from '../../src/engine/engine.ts';
-import { databaseFile, isServed, openEngine } from '../../src/engine/open-engine.ts';
+import { databaseExists, databaseFile, isServed, openEngine } from '../../src/engine/open-engine.ts';
 import { createDatabaseFile } from '../../src/engine/sqlite/database-file.ts';
 import { serve, startServing } from '../helpers/process.ts';
 
@@ -80,6 +80,19 @@ describe('a database that has lost something', () => {
       [expect.stringContaining('deskbell restore FILE')],
     ]);
     expect((await stat(databaseFile(folder))).size).toBe(0);
+  });
+});
+
+describe('whether there is a database', () => {
+  it('is said only where the system says it', async () => {
+    expect(await databaseExists(join(parent, 'nowhere'))).toBe(false);
+    await writeFile(join(parent, 'a-file'), '');
+    expect(await databaseExists(join(parent, 'a-file'))).toBe(false);
+    const loop = join(parent, 'loop');
+    await symlink(loop, loop);
+    await expect(databaseExists(loop)).rejects.toThrow(
+      /^The data folder .*loop can't be looked into: ELOOP.*choose another with --data\.$/,
+    );
   });
 });
 

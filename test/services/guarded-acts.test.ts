@@ -170,6 +170,15 @@ describe('an act on a conversation that has just changed', () => {
     expect(outcome.events).toBe(0);
   });
 
+  test('names the status, where the act does not start from it', async () => {
+    const active = await conversationIn('active');
+    await expect(write((tx) => acts.accept(tx, active))).rejects.toThrow(
+      "is active, so it can't be accepted",
+    );
+    const waiting = await conversationIn('pending');
+    await expect(write((tx) => acts['transfer'](tx, waiting))).rejects.toThrow('is pending');
+  });
+
   test.each([
     ['it is released', pending],
     ['it is transferred', moved],

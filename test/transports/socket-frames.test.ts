@@ -290,6 +290,8 @@ describe('the fields of a message', () => {
     const named = change as { clientMessageId?: unknown };
     if (!Object.hasOwn(named, 'clientMessageId'))
       expect(heard[0]?.payload.clientMessageId).toMatch(/^[0-9a-f]{16}$/);
+    else if (typeof named.clientMessageId === 'string')
+      expect(heard[0]?.payload.clientMessageId).toBe(named.clientMessageId);
   });
 
   it('takes 10,000 characters, also after trimming, and also when every one of them is escaped', async () => {

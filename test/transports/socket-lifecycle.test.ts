@@ -234,6 +234,28 @@ describe('floods', () => {
     await expectAlive(socket);
   });
 
+  it('refuses at once where an address has too many who come back', async () => {
+    app.clock.advance(1_001);
+    const sockets: TestSocket[] = [];
+    for (let person = 0; person < 5; person += 1) {
+      const visitor = createVisitor(app, acme.application);
+      const conversationId = await createConversation(visitor);
+      const socket = await settled(visitor);
+      for (let index = 0; index < 10; index += 1)
+        socket.send('room:join', { conversationId, lastMessageId: randomUUID() });
+      await socket.drain();
+      sockets.push(socket);
+    }
+    // Forty in a second: other frames do not stand behind joins that wait for another visitor's.
+    expect(sockets.map((socket) => socket.all('room:joined').length)).toEqual([10, 10, 10, 10, 0]);
+    expect(
+      sockets
+        .at(-1)
+        ?.all('error')
+        .map(({ payload }) => payload.code),
+    ).toEqual(Array(10).fill('RATE_LIMITED'));
+  });
+
   it('bounds what catching up costs', async () => {
     const visitor = createVisitor(app, acme.application);
     const conversationId = await createConversation(visitor);

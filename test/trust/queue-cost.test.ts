@@ -66,7 +66,7 @@ it('reads what a line shows for the lines of the page alone', async () => {
     app,
     `insert into messages (id, conversation_id, organization_id, seq, changed_seq, sender_id, sender_role, content, content_format, internal, created_at)
      select c.id || '-' || m.seq, c.id, m.organization_id, m.seq, m.changed_seq, m.sender_id, 'visitor', m.content, m.content_format, 0, m.created_at
-     from conversations c, messages m where m.conversation_id = ? and m.seq <= 50 and c.id <> m.conversation_id`,
+     from conversations c, messages m where m.conversation_id = ? and m.seq <= 250 and c.id <> m.conversation_id`,
     conversationId,
   );
   const ids = (await rowsOf(app, 'select id from conversations')).map(({ id }) => String(id));

@@ -142,7 +142,7 @@ const auditedColumns = [
 
 /**
  * Changes any of name, plan, own limits and the release of an absent operator's conversations at once. Of the limits
- * what is left out stays, and null goes back to the plan's; under another plan than enterprise all do.
+ * what is left out stays, and null goes back to the plan's; a change to another plan than enterprise takes all back.
  * @throws ServiceError not_found; forbidden for a plan or limits that the server's owner sets; plan_limit for limits of its own under another plan than enterprise; conflict where
  *   the caller would lock themselves out
  */
