@@ -15,6 +15,8 @@ import {
   manyPages,
   mostCommitsPerLook,
   mostPages,
+  mostPasses,
+  moveWhole,
   type CheckpointOrder,
 } from '../../src/engine/sqlite/checkpoints.ts';
 import { openConnection } from '../../src/engine/sqlite/connection.ts';
@@ -156,6 +158,34 @@ it('has the thread move what is removed, before the log is emptied', async () =>
   expect(logPages()).toBe(0);
   expect(readLog()).toEqual({ pages: 0, moved: 0 });
   expect(Math.max(...movedHere)).toBeLessThanOrEqual(mostPages);
+});
+
+describe('the thread', () => {
+  /** A log of so many pages to which a commit adds some in each of the first passes; a reader may keep its last ones. */
+  function passesOver(log: { pages: number; moved: number }, growing: number, kept = 0): number {
+    let passes = 0;
+    const move = (): void => {
+      passes += 1;
+      log.moved = log.pages - kept;
+      if (passes <= growing) log.pages += 20;
+    };
+    moveWhole(move, () => ({ ...log }));
+    return passes;
+  }
+
+  it('goes on until nothing is left: only then SQLite brings the database to the disk', () => {
+    const log = { pages: 9_000, moved: 0 };
+    expect(passesOver(log, 3)).toBe(4);
+    expect(log).toEqual({ pages: 9_060, moved: 9_060 });
+  });
+
+  it('ends where a reader keeps what is left', () => {
+    expect(passesOver({ pages: 9_000, moved: 0 }, 0, 500)).toBe(2);
+  });
+
+  it('does not go on for ever beside commits', () => {
+    expect(passesOver({ pages: 9_000, moved: 0 }, Infinity)).toBe(mostPasses);
+  });
 });
 
 describe('a long log', () => {
@@ -366,7 +396,7 @@ describe('the file of a long log', () => {
   });
 });
 
-describe('without a thread', () => {
+describe('between commits', () => {
   let writer: Database.Database;
 
   beforeEach(() => {
@@ -483,24 +513,49 @@ describe('without a thread', () => {
     expect(mostLeft(checkpoints, commits(30, 200))).toBeLessThan(manyPages + 210);
   });
 
-  it('what the thread has moved tells nothing of them, either: it is not needed again', async () => {
-    let moves = 0;
-    const thread = Object.assign(new EventEmitter(), {
-      postMessage: (order: CheckpointOrder) => {
-        if (order === 'move') {
-          moves += 1;
-          writer.pragma('wal_checkpoint(PASSIVE)');
-        }
-        setImmediate(() => thread.emit(order === 'move' ? 'message' : 'exit'));
-      },
-    });
-    const checkpoints = new Checkpoints({ ...task(), startThread: () => thread as unknown as Worker });
+  /** A thread that moves at once, and the orders that it gets. */
+  function quickThread(): { orders: string[]; startThread: () => Worker } {
+    const orders: string[] = [];
+    const startThread = (): Worker => {
+      orders.push('start');
+      const thread = Object.assign(new EventEmitter(), {
+        postMessage: (order: CheckpointOrder) => {
+          orders.push(order);
+          if (order === 'move') writer.pragma('wal_checkpoint(PASSIVE)');
+          thread.emit(order === 'move' ? 'message' : 'exit');
+        },
+      });
+      return thread as unknown as Worker;
+    };
+    return { orders, startThread };
+  }
+
+  it('a thread that is there moves the usual stretch, too, which is seen in time', async () => {
+    const { orders, startThread } = quickThread();
+    const checkpoints = new Checkpoints({ ...task(), startThread });
+    mostLeft(checkpoints, commits(30, 200));
+    expect(orders).toEqual([]);
     write(2 * mostPages);
-    checkpoints.betweenCommits(false);
     await checkpoints.moveMost();
-    expect(moves).toBe(1);
+    expect(orders).toEqual(['start', 'move']);
     expect(mostLeft(checkpoints, commits(30, 200))).toBeLessThan(manyPages + 210);
-    expect(moves).toBe(1);
+    expect(orders.slice(2)).toEqual(Array.from({ length: 5 }, () => 'move'));
+    await checkpoints.close();
+  });
+
+  it('the usual stretch keeps no thread: half a minute after a long log, the loop moves all again', async () => {
+    const { orders, startThread } = quickThread();
+    const checkpoints = new Checkpoints({ ...task(), startThread });
+    write(2 * mostPages);
+    await checkpoints.moveMost();
+    clock.advance(20_000);
+    mostLeft(checkpoints, commits(6, 200));
+    clock.advance(9_999);
+    expect(orders).toEqual(['start', 'move', 'move']);
+    clock.advance(1);
+    expect(orders.slice(3)).toEqual(['end']);
+    expect(mostLeft(checkpoints, commits(30, 200))).toBeLessThan(manyPages + 210);
+    expect(orders).toHaveLength(4);
     await checkpoints.close();
   });
 

@@ -1,8 +1,9 @@
 // Moves the log (SQLite's WAL) into the database while writing goes on: SQLite begins the log anew only where nothing was
 // written since it was moved whole, and it would grow for ever under a load that never ends. The usual stretch of it is moved
 // here, between two commits: a thread costs more of the processor. What is longer, as a backup or a large removal leaves it,
-// is moved by a thread, which reads, writes and syncs beside the loop, and only its last pages here. What an idle moment
-// moves is in sqlite-store.ts.
+// is moved by a thread, which reads, writes and syncs beside the loop, and only its last pages here. For as long as that
+// thread is there, it moves the usual stretch, too: the server has work beside its users', and its loop is short of time.
+// What an idle moment moves is in sqlite-store.ts.
 import { Worker } from 'node:worker_threads';
 import type { Clock, Durability } from '../engine.ts';
 import { isStorageError, sqliteCode, type Connection } from './connection.ts';
@@ -28,8 +29,8 @@ export interface LogState {
 export const manyPages = 1_000;
 /** More than so many are moved by the thread. */
 export const mostPages = 1_500;
-/** The thread goes on until so few are left. */
-export const fewPages = 300;
+/** What is written while the thread moves is moved after it, so many times, but not for ever. */
+export const mostPasses = 20;
 /**
  * Where commits are so large that more than the most is always left behind the thread, the loop stands still for it all the
  * same once the log is long, for up to so many pages, or for any number once it is very long.
@@ -82,6 +83,24 @@ export function checkpoint(connection: Connection, mode: 'PASSIVE' | 'TRUNCATE')
     connection.pragma(`wal_checkpoint(${mode})`);
   } catch (error) {
     if (!isPassing(error)) throw error;
+  }
+}
+
+/**
+ * Moves the log again and again until nothing is left of it. Only with that does SQLite bring the database to the disk:
+ * where the thread ended with a little left, the loop's own move waited for the disk to take all that the thread had
+ * written. A small commit leaves time enough for one that is whole.
+ * @param move moves what it can
+ * @param readLog tells how the log stands
+ */
+export function moveWhole(move: () => void, readLog: () => LogState): void {
+  let before = readLog();
+  for (let pass = 1; pass <= mostPasses; pass += 1) {
+    move();
+    const after = readLog();
+    // Nothing is left, or a reader keeps what is.
+    if (after.moved === after.pages || after.moved === before.moved) return;
+    before = after;
   }
 }
 
@@ -142,7 +161,8 @@ export class Checkpoints {
     const pages = this.#unmoved();
     this.#planLook(pages);
     if (pages < manyPages) return;
-    if (isDiskFull || pages <= mostPages || this.#move() === null) this.#moveHere();
+    const isForThread = !isDiskFull && (pages > mostPages || this.#worker !== null);
+    if (!isForThread || this.#move(pages) === null) this.#moveHere();
   }
 
   /** Whether a part of the log is not in the database yet. */
@@ -154,7 +174,8 @@ export class Checkpoints {
   async moveMost(): Promise<void> {
     await this.#moving;
     if (this.#closed || this.#moving !== null || this.#options.writer.inTransaction) return;
-    if (this.#unmoved() > mostPages) await this.#move();
+    const pages = this.#unmoved();
+    if (pages > mostPages) await this.#move(pages);
   }
 
   /** Waits for what is under way, and ends the thread. */
@@ -190,11 +211,15 @@ export class Checkpoints {
     if (this.hasUnmoved()) this.#notBefore = clock.monotonic() + retryMs;
   }
 
-  /** @returns null: there is no thread */
-  #move(): Promise<void> | null {
+  /**
+   * @param pages so many are not moved: the usual stretch keeps no thread
+   * @returns null: there is no thread
+   */
+  #move(pages: number): Promise<void> | null {
     const worker = (this.#worker ??= this.#start());
     if (worker === null) return null;
-    this.#stay?.();
+    const isNeeded = pages > mostPages;
+    if (isNeeded) this.#stay?.();
     this.#movedBefore = this.#readLog().moved;
     const { promise, resolve } = Promise.withResolvers<void>();
     const end = (): void => {
@@ -202,7 +227,7 @@ export class Checkpoints {
       worker.off('exit', end);
       this.#moving = null;
       this.#isRestDue = !this.#closed;
-      this.#stay = this.#options.clock.after(threadRestMs, () => this.#endThread());
+      if (isNeeded) this.#stay = this.#options.clock.after(threadRestMs, () => this.#endThread());
       resolve();
     };
     worker.once('message', end);
