@@ -182,6 +182,13 @@ async function hostileOrganization(): Promise<() => Promise<void>> {
 const row = (page: Page, name: string) => page.getByRole('option', { name });
 const composer = (page: Page) => page.locator('[data-field=composer]');
 const log = (page: Page) => page.getByRole('log');
+/** Whether nothing covers the middle of what is shown of a selector first. */
+const isOnTop = (page: Page, selector: string): Promise<boolean> =>
+  page.evaluate(`(() => {
+    const element = document.querySelector(${JSON.stringify(selector)});
+    const { left, top, width, height } = element.getBoundingClientRect();
+    return element.contains(document.elementFromPoint(left + width / 2, top + height / 2));
+  })()`);
 
 async function look(page: Page, name: string): Promise<void> {
   if (pictures !== undefined) await page.screenshot({ path: join(pictures, `dashboard-${name}.png`) });
@@ -385,6 +392,9 @@ describe('a shift of two operators', () => {
     const head = page.locator('.conversation-pane');
     const act = async (name: string, choice?: string): Promise<void> => {
       await head.getByRole('button', { name: 'More' }).tap();
+      // Also below a toast, as one is shown by what was done before.
+      await page.getByRole('menuitem', { name }).waitFor();
+      expect(await isOnTop(page, '[role=menuitem]')).toBe(true);
       await page.getByRole('menuitem', { name }).tap();
       if (choice === undefined) return;
       await page.getByRole('combobox').fill(choice);

@@ -181,7 +181,10 @@ describe('what is written', () => {
       expect(settings.behavior.greeting).toBe('Good day');
     });
     await page.getByLabel('Always open').uncheck();
-    await page.getByLabel('Opens').first().fill('08:30');
+    const opens = page.getByLabel('Opens').first();
+    await opens.fill('08:30');
+    // A text that was lost on its way into the field is told from one that was not stored.
+    expect(await opens.inputValue()).toBe('08:30');
     await page.locator('.hours').getByRole('button', { name: 'Save' }).click();
     await eventually(async () => {
       const { settings } = await app.local('applications.get', { applicationId: acme.application.id });
