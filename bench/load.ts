@@ -136,6 +136,19 @@ async function socketSender(
   return send;
 }
 
+async function connected(address: Address): Promise<Socket> {
+  const socket = connect(address.port, address.host);
+  socket.setNoDelay(true);
+  await new Promise<void>((resolve, reject) => {
+    socket.once('connect', resolve);
+    socket.once('error', reject);
+  });
+  return socket;
+}
+
+/** What connects the senders anew whose server ends connections that rest. */
+const reconnects: (() => Promise<void>)[] = [];
+
 /** HTTP/1.1 by hand over one kept connection: Node's own client costs more than the servers do. */
 async function restSender(
   address: Address,
@@ -143,40 +156,41 @@ async function restSender(
   tally: Tally,
   again: (send: Sender) => void,
 ): Promise<Sender> {
-  const socket: Socket = connect(address.port, address.host);
-  socket.setNoDelay(true);
-  await new Promise<void>((resolve, reject) => {
-    socket.once('connect', resolve);
-    socket.once('error', reject);
-  });
   const head = [
     `POST /api/v1/conversations/${pair.conversationId}/messages HTTP/1.1`,
     `Host: ${address.host}:${address.port}`,
     'Content-Type: application/json',
     ...Object.entries(pair.headers).map(([name, value]) => `${name}: ${value}`),
   ].join('\r\n');
+  let socket: Socket | undefined;
   // Answers come in the order of the requests, so that several may be under way.
   const sending: string[] = [];
   const send = (): void => {
     const id = tally.send();
     sending.push(id);
     const body = `{"content":"${takeText()}","clientMessageId":"${id}"}`;
-    socket.write(`${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+    socket?.write(`${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
   };
-  let received = '';
-  socket.on('data', (data) => {
-    received += data.toString('latin1');
-    for (;;) {
-      const end = received.indexOf('\r\n\r\n');
-      if (end < 0) return;
-      const length = Number(/content-length: (\d+)/i.exec(received)?.[1]);
-      if (received.length < end + 4 + length) return;
-      if (!received.startsWith('HTTP/1.1 201')) throw new Error(received);
-      received = received.slice(end + 4 + length);
-      tally.acknowledge(sending.shift() ?? 'nothing');
-      again(send);
-    }
-  });
+  const reconnect = async (): Promise<void> => {
+    socket?.destroy();
+    socket = await connected(address);
+    let received = '';
+    socket.on('data', (data) => {
+      received += data.toString('latin1');
+      for (;;) {
+        const end = received.indexOf('\r\n\r\n');
+        if (end < 0) return;
+        const length = Number(/content-length: (\d+)/i.exec(received)?.[1]);
+        if (received.length < end + 4 + length) return;
+        if (!received.startsWith('HTTP/1.1 201')) throw new Error(received);
+        received = received.slice(end + 4 + length);
+        tally.acknowledge(sending.shift() ?? 'nothing');
+        again(send);
+      }
+    });
+  };
+  await reconnect();
+  reconnects.push(reconnect);
   return send;
 }
 
@@ -247,6 +261,11 @@ async function send({ seconds, perSecond }: Extract<Order, { what: 'send' }>): P
   };
 }
 
+async function reconnectAll(): Promise<null> {
+  for (const reconnect of reconnects) await reconnect();
+  return null;
+}
+
 async function hold({ address, pairs, sockets }: Extract<Order, { what: 'hold' }>): Promise<null> {
   for (let index = 0; index < sockets; index += 50) {
     const some = Array.from(
@@ -261,6 +280,7 @@ async function hold({ address, pairs, sockets }: Extract<Order, { what: 'hold' }
 process.on('message', (order: Order) => {
   void (async () => {
     if (order.what === 'open') process.send?.(await open(order));
+    else if (order.what === 'reconnect') process.send?.(await reconnectAll());
     else if (order.what === 'send') process.send?.(await send(order));
     else process.send?.(await hold(order));
   })();

@@ -65,6 +65,8 @@ export type Order =
       /** Whether clients' ids come in no order; left out: in order of time. */
       readonly randomIds?: boolean;
     }
+  /** Connects anew where a server ends connections that rest, as over REST. */
+  | { readonly what: 'reconnect' }
   /** `perSecond`: so many messages, evenly; null: as many as are answered. */
   | { readonly what: 'send'; readonly seconds: number; readonly perSecond: number | null }
   | {

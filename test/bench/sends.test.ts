@@ -6,7 +6,7 @@ import Database from 'better-sqlite3';
 import { afterAll, expect, test } from 'vitest';
 import type { Child } from '../../bench/protocol.ts';
 import { createPeerStore } from '../../bench/peer-store.ts';
-import { assertWhole, compareSends, peers, sendTable } from '../../bench/sends.ts';
+import { assertWhole, compareSends, peers, sendTable, untilResting } from '../../bench/sends.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'deskbell-bench-test-'));
 afterAll(() => rm(folder, { recursive: true, force: true }));
@@ -25,6 +25,7 @@ test('every server stores what it acknowledges, and each figure is a number', as
         ways: ['visitor', 'operator', 'origin', 'key'],
         peers: [...peers],
         flags: [],
+        lookMs: 10,
       },
       children,
     );
@@ -41,7 +42,8 @@ test('every server stores what it acknowledges, and each figure is a number', as
     );
     for (const { server, way: _way, ...numbers } of figures)
       for (const [name, value] of Object.entries(numbers))
-        expect(value, `${server} ${name}`).toBeGreaterThan(0);
+        if (name === 'laterMicros') expect(value, `${server} ${name}`).toBeGreaterThanOrEqual(0);
+        else expect(value, `${server} ${name}`).toBeGreaterThan(0);
     expect(figures.filter(({ server }) => server === 'ceiling').map(({ cpuRatio }) => cpuRatio)).toEqual([
       1, 1, 1, 1,
     ]);
@@ -60,6 +62,25 @@ test.each([
 ])('a run with a message that was %s is no measurement', (_what, counts, rows) => {
   const sent = { ...counts, seconds: 1, p50: 1, p99: 1 };
   expect(() => assertWhole('someone', sent, rows)).toThrow(/someone: \d+ messages were sent/);
+});
+
+test('a server whose work is not over yet is waited for, and that work counts', async () => {
+  const waited: number[] = [];
+  const used = [1_000_000, 1_300_000, 1_400_000, 1_405_000, 9_000_000];
+  const rested = await untilResting(
+    async () => used.shift() ?? Number.NaN,
+    async () => waited.push(400) && 400,
+  );
+  expect([rested, waited.length]).toEqual([1_405_000, 3]);
+});
+
+test('a server that never rests ends the run', async () => {
+  let used = 0;
+  const endless = untilResting(
+    async () => (used += 100_000),
+    async () => 400,
+  );
+  await expect(endless).rejects.toThrow('still at work');
 });
 
 test('a peer acknowledges after its commit, in a group, and the fair one writes every row', async () => {
