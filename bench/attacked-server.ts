@@ -113,6 +113,7 @@ async function addConversation(
     const { visitor_name: _visitor, member_name: _member, ...row } = stored;
     const conversation_id =
       ageMs === 0 ? row.conversation_id : await addOldConversation(repositories, row.conversation_id, ageMs);
+    const scope = await repositories.search.scopeOf(organizationId);
     for (let made = 1; made < count; made += 1) {
       const id = clock.newId();
       const created_at = row.created_at - ageMs;
@@ -120,7 +121,7 @@ async function addConversation(
         { ...row, id, conversation_id, created_at, client_message_id: null },
         'visitor',
       );
-      await repositories.search.put(id, organizationId, ['the', 'parcel', 'never', 'arrived', word]);
+      await repositories.search.put(scope, id, ['the', 'parcel', 'never', 'arrived', word]);
     }
   });
   return { visitorId, conversationId: conversation.id };

@@ -77,7 +77,7 @@ const warmRounds = 3;
 /** Deskbell's index of words waits for 250 ms in which little was sent. */
 const usualLookMs = 400;
 /** A server rests that takes less of a processor: a profiler takes some of that. */
-const restingShare = 0.05;
+const restingShare = 0.1;
 const mostLooks = 300;
 
 type Start = (script: string, args: readonly string[], flags?: readonly string[]) => Child;

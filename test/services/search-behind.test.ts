@@ -178,4 +178,47 @@ describe('the index', () => {
     await updateSearchIndex(app.service);
     expect(await isIndexed(second)).toBe(true);
   });
+
+  it('merges its parts in commits of their own, as often as what it adds makes due', async () => {
+    const { store } = app.service.engine;
+    const steps: string[] = [];
+    const add = (what: string): void => void steps.push(what);
+    await store.write({ organization: acme.id }, async ({ repositories: { search } }) => {
+      const { put, merge } = search;
+      vi.spyOn(search, 'put').mockImplementation((...of) => (add('put'), put(...of)));
+      vi.spyOn(search, 'merge').mockImplementation(() => (add('merge'), merge()));
+    });
+    const write = store.write.bind(store);
+    vi.spyOn(store, 'write').mockImplementation(async (...of) => {
+      const answer = await write(...of);
+      if (steps.length > 0 && steps.at(-1) !== 'commit') add('commit');
+      return answer;
+    });
+    // A process begins as if one were due.
+    await createMessage(visitor, conversationId, 'aardvark');
+    await updateSearchIndex(app.service);
+    expect(steps).toEqual(['put', 'commit', 'merge', 'commit']);
+    // For short messages one is due after 64.
+    for (let sent = 1; sent <= 65; sent += 1) {
+      await createMessage(visitor, conversationId, `buffalo ${sent}`);
+      await updateSearchIndex(app.service);
+    }
+    expect(steps.filter((step) => step === 'merge')).toHaveLength(2);
+  });
+
+  it('passes over messages of an organization that was removed in the meantime', async () => {
+    // From here on it follows the log.
+    await updateSearchIndex(app.service);
+    const beta = await createOrganization(app, 'beta');
+    const their = createVisitor(app, beta.application);
+    const theirs = await createConversation(their);
+    const messageId = await createMessage(their, theirs, 'narwhal');
+    await their.call('PATCH', `/conversations/${theirs}/messages/${messageId}`, { content: 'ocelot' });
+    const own = await createMessage(visitor, conversationId, 'pelican');
+    // The log still tells of them when they are gone: so it is for a moment while an organization is deleted.
+    await rowsOf(app, 'delete from organizations where id = ?', beta.id);
+    await updateSearchIndex(app.service);
+    expect(await isIndexed(own)).toBe(true);
+    expect(await rowsOf(app, 'select * from search_scopes where organization_id = ?', beta.id)).toEqual([]);
+  });
 });

@@ -40,10 +40,11 @@ async function fill(visitor: TestClient, organizationId: string): Promise<void> 
         member_name: _member,
         ...row
       } = (await repositories.messages.byId(template))!;
+      const scope = await repositories.search.scopeOf(organizationId);
       for (let at = from; at < from + 500; at += 1) {
         const id = clock.newId();
         await repositories.messages.append({ ...row, id, client_message_id: null }, 'visitor');
-        await repositories.search.put(id, organizationId, ['the', 'parcel', 'never', 'arrived']);
+        await repositories.search.put(scope, id, ['the', 'parcel', 'never', 'arrived']);
       }
     });
 }

@@ -42,11 +42,12 @@ async function fill(template: string): Promise<void> {
   for (let from = 0; from < many; from += 500)
     await store.write({ organization: beta.id }, async ({ repositories }) => {
       const row = (await repositories.messages.byId(template))!;
+      const scope = await repositories.search.scopeOf(beta.id);
       for (let at = from; at < from + 500; at += 1) {
         const id = clock.newId();
         const { visitor_name: _visitor, member_name: _member, ...message } = row;
         await repositories.messages.append({ ...message, id, client_message_id: null }, 'visitor');
-        await repositories.search.put(id, beta.id, words);
+        await repositories.search.put(scope, id, words);
       }
     });
 }

@@ -28,8 +28,19 @@ export interface SearchMatches {
 
 /** The full-text index over messages. Words arrive cut and folded: the engine compares, and cuts nothing. */
 export interface SearchRepository {
-  /** Puts a message's words into the index, in place of those it had. */
-  put(messageId: string, organizationId: string, words: readonly string[]): Promise<void>;
+  /** The number under which the index has an organization's words; it is given one where it has none. */
+  scopeOf(organizationId: string): Promise<number>;
+  /**
+   * Puts a message's words into the index, in place of those it had.
+   * @returns whether a `merge` is due
+   */
+  put(scope: number, messageId: string, words: readonly string[]): Promise<boolean>;
+  /**
+   * Merges a few of the parts that transactions leave in the index, so that a search has few to look into. In a
+   * transaction of its own: behind a `put` it would make one part more.
+   * @returns whether another one is due
+   */
+  merge(): Promise<boolean>;
   has(messageId: string): Promise<boolean>;
   /** What of messages is to be found, in no order; nothing of those that were deleted. */
   textsOf(messageIds: readonly string[]): Promise<{ readonly id: string; readonly text: string }[]>;

@@ -21,7 +21,7 @@ import {
 import { insertNumberedMessage, insertPlainMessage } from './repositories/messages.ts';
 import { replaceFact } from './repositories/meta.ts';
 import { createRepositories, type SqliteRepositories } from './repositories/repositories.ts';
-import { indexStatements, mergeParts } from './repositories/search.ts';
+import { indexStatements } from './repositories/search.ts';
 import { deliveryStatements } from './repositories/webhooks.ts';
 import { createRunner } from './runner.ts';
 import { sql } from 'kysely';
@@ -141,12 +141,11 @@ const keepsWhatIsKnown: ReadonlySet<string> = new Set(
     insertPlainMessage,
     writeStepAt,
     replaceFact,
-    ...indexStatements,
     ...deliveryStatements,
     ...effectStatements,
   ]
     .map(({ compiled }) => compiled)
-    .concat(insertEvents, mergeParts, placeStatements)
+    .concat(insertEvents, indexStatements, placeStatements)
     .map(({ sql: text }) => text),
 );
 

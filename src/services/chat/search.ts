@@ -227,39 +227,64 @@ async function indexAllMessages(service: Service): Promise<void> {
 
 /** In slices; each message is read where it is indexed, so that none is deleted in between. */
 async function indexMessages(service: Service, messages: readonly UnindexedMessage[]): Promise<void> {
-  for (const [organization, some] of Map.groupBy(messages, (row) => row.organization_id))
-    for (let done = 0; done < some.length;) {
-      const rest = some.slice(done);
-      done += await writeSlice(
+  for (const [organization, some] of Map.groupBy(messages, (row) => row.organization_id)) {
+    const writeSome = <T>(work: (tx: Tx, full: SliceBudget) => Promise<T>): Promise<T> =>
+      writeSlice(
         service,
         { organization },
-        (tx, full) => indexSome(tx, rest, full),
+        work,
         (waitingSearches.get(service.engine) ?? 0) > 0 ? 'awaited' : 'background',
       );
+    for (let done = 0; done < some.length;) {
+      const rest = some.slice(done);
+      const { count, isMergeDue } = await writeSome((tx, full) => indexSome(tx, organization, rest, full));
+      done += count;
+      for (let isDue = isMergeDue; isDue;) isDue = await writeSome(mergeSome);
     }
+  }
+}
+
+/** What one slice has done. */
+interface Indexed {
+  readonly count: number;
+  /** Whether the index is to be merged before the next slice. */
+  readonly isMergeDue: boolean;
 }
 
 /**
- * A deleted message has nothing to find; one whose row was removed has taken its words along.
- * @returns how many of them were indexed before the slice was full
+ * Indexes messages of one organization until the slice is full. A deleted message has nothing to find; one whose row was
+ * removed has taken its words along.
  */
 async function indexSome(
   { repositories: { search } }: Tx,
+  organizationId: string,
   messages: readonly UnindexedMessage[],
   full: SliceBudget,
-): Promise<number> {
-  let done = 0;
-  while (done < messages.length) {
-    const some = messages.slice(done, done + textsAtOnce);
+): Promise<Indexed> {
+  // Of an organization that was removed in the meantime, no text is left, and it has no scope.
+  let scope: number | undefined;
+  let count = 0;
+  let isMergeDue = false;
+  while (count < messages.length) {
+    const some = messages.slice(count, count + textsAtOnce);
     const texts = new Map((await search.textsOf(some.map(({ id }) => id))).map(({ id, text }) => [id, text]));
-    for (const { id, organization_id } of some) {
+    for (const { id } of some) {
       const text = texts.get(id);
-      if (text !== undefined) await search.put(id, organization_id, tokenize(text));
-      done += 1;
-      if (full(1)) return done;
+      if (text !== undefined) {
+        scope ??= await search.scopeOf(organizationId);
+        isMergeDue = await search.put(scope, id, tokenize(text));
+      }
+      count += 1;
+      if (full(1)) return { count, isMergeDue };
     }
   }
-  return done;
+  return { count, isMergeDue };
+}
+
+/** Merges until the slice is full. @returns whether more is due */
+async function mergeSome({ repositories: { search } }: Tx, full: SliceBudget): Promise<boolean> {
+  while (await search.merge()) if (full(0)) return true;
+  return false;
 }
 
 /**

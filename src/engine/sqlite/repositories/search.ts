@@ -20,12 +20,6 @@ import {
 const rowOf = prepare<{ message_id: string }>()((db, p) =>
   db.selectFrom('search_rows').select('id').where('message_id', '=', p.message_id),
 );
-const insertRow = prepare<{ message_id: string }>()((db, p) =>
-  db
-    .insertInto('search_rows')
-    .values({ message_id: p.message_id })
-    .onConflict((conflict) => conflict.column('message_id').doNothing()),
-);
 const scopeOf = prepare<{ organization_id: string }>()((db, p) =>
   db.selectFrom('search_scopes').select('number').where('organization_id', '=', p.organization_id),
 );
@@ -39,10 +33,17 @@ const textsOf = prepare<{ ids: string }>()((db, p) =>
     .where(isOneOf('id', p.ids))
     .where('deleted_at', 'is', null),
 );
+// One row each: before a statement that writes several, SQLite has FTS5 write what it holds, as a part of its own.
+const insertRow = prepare<{ message_id: string }>()((db, p) =>
+  db
+    .insertInto('search_rows')
+    .values({ message_id: p.message_id })
+    .onConflict((conflict) => conflict.column('message_id').doNothing()),
+);
 const insertWords = prepareForSqlite<{ rowid: number; words: string }>()((db, p) =>
   db.insertInto('search').values({ rowid: p.rowid, words: p.words }),
 );
-/** The same on PostgreSQL, where an entry is replaced in its place. */
+/** On PostgreSQL, where an entry is replaced in its place. */
 const placeRow = prepare<{ message_id: string }>()((db, p) =>
   db
     .insertInto('search_rows')
@@ -74,8 +75,6 @@ const unindexed = prepare<{ after: string; limit: number }>()((db, p) =>
     .orderBy('messages.id')
     .limit(p.limit),
 );
-/** The statements that write the index: they touch no conversation. */
-export const indexStatements = [makeScope, insertRow, insertWords, remove];
 /** A page of the index holds about so much, characters. */
 const pageLength = 4_000;
 /** In an index of a hundred million words each is written so often, because parts are merged four into one. */
@@ -88,8 +87,14 @@ const mergedPages = 32;
  * Each commit leaves the words that it adds in a part of their own, and a search looks into every part, so they are merged.
  * By itself FTS5 does that for hundreds of pages in one commit (migrations/0025-search-merges.ts); this is for a few.
  */
-export const mergeParts =
-  sql`insert into search (search, rank) values ('merge', ${sql.lit(mergedPages)})`.compile(builder);
+const mergeParts = sql`insert into search (search, rank) values ('merge', ${sql.lit(mergedPages)})`.compile(
+  builder,
+);
+/** The statements that write the index: they touch no conversation. */
+export const indexStatements = [
+  ...[makeScope, insertRow, insertWords, remove].map(({ compiled }) => compiled),
+  mergeParts,
+];
 const lastEntry = prepare<object>()((db) =>
   db.selectFrom('search_rows').select('id').orderBy('id', 'desc').limit(1),
 );
@@ -187,33 +192,40 @@ function toTsquery({ words, prefix }: WordQuery, scope: number): string {
     .join(' & ')}:*`;
 }
 
+type Writing = Pick<SearchRepository, 'scopeOf' | 'put' | 'merge'>;
+
+const notMade = (): Error => new Error('A row of the search index could not be made.');
+
 /** How the words of a message come into the index, where the database is asked over a connection. */
-function putLater(runner: Runner): SearchRepository['put'] {
-  return async (messageId, organizationId, words) => {
-    let scope = await first(runner, scopeOf, { organization_id: organizationId });
-    if (scope === undefined) {
-      await run(runner, makeScope, { organization_id: organizationId });
-      scope = await first(runner, scopeOf, { organization_id: organizationId });
-    }
-    const row = await first(runner, placeRow, { message_id: messageId });
-    if (scope === undefined || row === undefined)
-      throw new Error('A row of the search index could not be made.');
-    const { number } = scope;
-    const own = words.map((word) => indexedWord(number, folded(word))).join(' ');
-    await run(runner, placeWords, { rowid: row.id, words: own });
+function writeLater(runner: Runner): Writing {
+  return {
+    scopeOf: async (organizationId) => {
+      let scope = await first(runner, scopeOf, { organization_id: organizationId });
+      if (scope === undefined) {
+        await run(runner, makeScope, { organization_id: organizationId });
+        scope = await first(runner, scopeOf, { organization_id: organizationId });
+      }
+      if (scope === undefined) throw notMade();
+      return scope.number;
+    },
+    put: async (scope, messageId, words) => {
+      const row = await first(runner, placeRow, { message_id: messageId });
+      if (row === undefined) throw notMade();
+      const own = words.map((word) => indexedWord(scope, folded(word))).join(' ');
+      await run(runner, placeWords, { rowid: row.id, words: own });
+      return false;
+    },
+    merge: async () => false,
   };
 }
 
 /** The same where it answers at once. */
-function putAtOnce({ direct }: ImmediateRunner): SearchRepository['put'] {
+function writeAtOnce({ direct }: ImmediateRunner): Writing {
   const insertOnce = (...statement: Parameters<typeof direct.insert>): number => {
     const number = direct.insert(...statement);
-    if (number === undefined) throw new Error('A row of the search index could not be made.');
+    if (number === undefined) throw notMade();
     return number;
   };
-  const ensureScope = (organizationId: string): number =>
-    direct.first(scopeOf.compiled, scopeOf.bind({ organization_id: organizationId }))?.number ??
-    insertOnce(makeScope.compiled, makeScope.bind({ organization_id: organizationId }));
   const replaceRow = (messageId: string): number => {
     const values = insertRow.bind({ message_id: messageId });
     const made = direct.insert(insertRow.compiled, values);
@@ -224,14 +236,29 @@ function putAtOnce({ direct }: ImmediateRunner): SearchRepository['put'] {
   };
   /** Pages that are to be merged for what was written. It begins as due: every process before this one may have been short. */
   let owed = mergedPages;
-  return (messageId, organizationId, words) =>
-    attempt(() => {
-      const scope = ensureScope(organizationId);
-      const own = words.map((word) => indexedWord(scope, word)).join(' ');
-      direct.run(insertWords.compiled, insertWords.bind({ rowid: replaceRow(messageId), words: own }));
-      owed += Math.max(leastOwed, (own.length / pageLength) * timesMerged);
-      for (; owed >= mergedPages; owed -= mergedPages) direct.run(mergeParts, []);
-    });
+  return {
+    scopeOf: (organizationId) =>
+      attempt(
+        () =>
+          direct.first(scopeOf.compiled, scopeOf.bind({ organization_id: organizationId }))?.number ??
+          insertOnce(makeScope.compiled, makeScope.bind({ organization_id: organizationId })),
+      ),
+    put: (scope, messageId, words) =>
+      attempt(() => {
+        const before = indexedWord(scope, '');
+        const own = words.length === 0 ? '' : before + words.join(` ${before}`);
+        direct.run(insertWords.compiled, insertWords.bind({ rowid: replaceRow(messageId), words: own }));
+        owed += Math.max(leastOwed, (own.length / pageLength) * timesMerged);
+        return owed >= mergedPages;
+      }),
+    merge: () =>
+      attempt(() => {
+        if (owed < mergedPages) return false;
+        owed -= mergedPages;
+        direct.run(mergeParts, []);
+        return owed >= mergedPages;
+      }),
+  };
 }
 
 export function createSearchRepository(runner: Runner): SearchRepository {
@@ -239,7 +266,7 @@ export function createSearchRepository(runner: Runner): SearchRepository {
   const scopeNumber = async (organizationId: string): Promise<number | undefined> =>
     (await first(runner, scopeOf, { organization_id: organizationId }))?.number;
   return {
-    put: atOnce ? putAtOnce(runner) : putLater(runner),
+    ...(atOnce ? writeAtOnce(runner) : writeLater(runner)),
     textsOf: (messageIds) => all(runner, textsOf, { ids: JSON.stringify(messageIds) }),
     has: async (messageId: string) => (await first(runner, rowOf, { message_id: messageId })) !== undefined,
     remove: (messageId: string) => run(runner, remove, { message_id: messageId }),
