@@ -32,11 +32,16 @@ const noteThrough = sql`
     where ${oldest} is not null`.compile(builder);
 
 const anyPlace: MessagePlaceRow = { conversation: 0, seq: 0, number: 0 };
-/** The same for messages whose conversations are known, which need not be read again: many by one statement, then the rest. */
+/**
+ * The same for messages whose conversations are known, which need not be read again: many by one statement, then the rest.
+ * A statement that fails ends its transaction: without "or fail" SQLite would keep a copy of each page that it changes, to
+ * take back what it has written so far.
+ */
 const placeKnown = [16, 1].map((count) => ({
   count,
   compiled: builder
     .insertInto('message_places')
+    .orFail()
     .values(Array.from({ length: count }, () => anyPlace))
     .onConflict((conflict) => conflict.doNothing())
     .compile(),
