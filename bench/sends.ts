@@ -74,10 +74,13 @@ interface Contender {
 }
 
 const warmRounds = 3;
-/** Deskbell's index of words waits for 250 ms in which little was sent. */
-const usualLookMs = 400;
+/**
+ * Deskbell's index of words waits for 250 ms in which little was sent, and takes a sixth of a processor at least from then on:
+ * what is not over after this time has taken more than the share below.
+ */
+const usualLookMs = 800;
 /** A server rests that takes less of a processor: a profiler takes some of that. */
-const restingShare = 0.1;
+const restingShare = 0.06;
 const mostLooks = 300;
 
 type Start = (script: string, args: readonly string[], flags?: readonly string[]) => Child;
