@@ -9,6 +9,7 @@ import { createHttpHandler } from './http/koa-app.ts';
 import { createSmtpClient } from './net/smtp-client.ts';
 import { createWebhookClient } from './net/webhook-client.ts';
 import { sendClientError } from './http/client-error.ts';
+import { drain } from './http/drain.ts';
 import { maxRequestMs } from './http/receive-time.ts';
 import { createLog, type Log } from './log.ts';
 import { openService, type ServiceOverrides } from './open-service.ts';
@@ -91,7 +92,7 @@ export function createApp(config: Config, overrides: AppOverrides = {}): App {
         http.handle,
       );
       server.on('clientError', sendClientError);
-      undo.push(() => drain(server));
+      undo.push(() => drain(server, drainTimeoutMs));
       const sockets = new SocketServer({ service, config, log });
       undo.push(() => sockets.stop());
       sockets.start(server);
@@ -264,20 +265,4 @@ export async function assertPortFree(config: Config): Promise<void> {
   const probe = createServer();
   await listen(probe, config);
   await new Promise((resolve) => probe.close(resolve));
-}
-
-/** Waits for the requests under way; one that takes too long is cut off. */
-function drain(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    if (!server.listening) {
-      resolve();
-      return;
-    }
-    const cutOff = setTimeout(() => server.closeAllConnections(), drainTimeoutMs);
-    server.close(() => {
-      clearTimeout(cutOff);
-      resolve();
-    });
-    server.closeIdleConnections();
-  });
 }
