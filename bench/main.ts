@@ -21,6 +21,7 @@ const help = `npm run bench [-- options]
                     attacks: floods and a large deletion, with what they cost the others;
                     cluster: three servers on one PostgreSQL database, against a bare store in as many processes
                     (needs a build, and the packages of the tests);
+                    loaded: memory after --messages messages, against the ceiling (needs a build);
                     installed: the packed file, what it installs, the first npx of it (needs a build and a registry);
                     many: 1,000 members listening, a room of 200, 1,000 visitors who come back at once;
                     steady: half load with index, webhook, retention and backup at work, against the ceiling (needs a build);
@@ -39,7 +40,7 @@ const help = `npm run bench [-- options]
   --window N        messages under way at once per pair, over WebSocket (1)
   --random-ids      clients' ids in no order; the SDK's begin with the time
   --sockets N       idle sockets to hold, beyond the first 100 (1000)
-  --messages N      messages of the organization that is attacked, or of the large database (152000)
+  --messages N      messages of the organization that is attacked, of the large database, or of the load (152000)
   --events N        events of the console's and the dashboard's day (50000)
   --folder DIR      where the databases are made: name a folder on the disk to be measured
   --profile DIR     write a CPU profile of Deskbell's server there
@@ -188,6 +189,30 @@ async function cluster(): Promise<void> {
   );
 }
 
+/** What servers hold of the memory after a load. */
+async function loaded(): Promise<void> {
+  const { memoryAfterLoad } = await import('./loaded.ts');
+  const folder = await mkdtemp(join(values.folder, 'deskbell-bench-'));
+  const size = { pairs: Number(values.pairs), messages: Number(values.messages), seconds: 5, restMs: 60_000 };
+  try {
+    print(await memoryAfterLoad({ folder, ...size }, children), 'ceiling');
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** The dashboard in a real browser. */
+async function dashboard(): Promise<void> {
+  const { dashboardCost } = await import('./dashboard.ts');
+  // Fifty thousand did not come to an end within five minutes.
+  const sizes = { conversations: 10_000, messages: 5_000, keys: 200, events: Number(values.events) };
+  const figures = await dashboardCost({ runs: runs + 2, ...sizes });
+  print(
+    figures.map(({ what, dashboard: found, aim }) => ({ what, deskbell: found, ceiling: aim, ratio: '' })),
+    'aim',
+  );
+}
+
 async function main(): Promise<void> {
   if (values.help) {
     console.log(help);
@@ -245,6 +270,7 @@ async function main(): Promise<void> {
       seconds: Number(values.seconds),
     });
   }
+  if (chosen.has('loaded')) await loaded();
   if (chosen.has('many')) {
     const { manyConnections } = await import('./many.ts');
     print(await manyConnections(values.folder, children), 'ceiling');
@@ -284,16 +310,7 @@ async function main(): Promise<void> {
       'Ink alone',
     );
   }
-  if (chosen.has('dashboard')) {
-    const { dashboardCost } = await import('./dashboard.ts');
-    // Fifty thousand did not come to an end within five minutes.
-    const sizes = { conversations: 10_000, messages: 5_000, keys: 200, events: Number(values.events) };
-    const figures = await dashboardCost({ runs: runs + 2, ...sizes });
-    print(
-      figures.map(({ what, dashboard, aim }) => ({ what, deskbell: dashboard, ceiling: aim, ratio: '' })),
-      'aim',
-    );
-  }
+  if (chosen.has('dashboard')) await dashboard();
   if (!chosen.has('widget')) return;
   // The browser's driver is read only where it is needed.
   const { widgetCost } = await import('./widget.ts');

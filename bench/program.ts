@@ -20,19 +20,29 @@ export async function assertBuilt(): Promise<void> {
   });
 }
 
-interface Served {
+export interface Served {
   readonly process: ChildProcess;
+  readonly url: URL;
   /** From the start of the process to the first answer of /healthz, ms. */
   readonly startMs: number;
 }
 
-/** @param data the folder to serve; left out: an empty one, which is removed */
-async function serve<T>(work: (served: Served) => Promise<T>, data?: string): Promise<T> {
+/**
+ * Starts the built program, and ends it after some work with it.
+ * @param data the folder to serve; left out: an empty one, which is removed
+ * @param settings variables of its environment
+ */
+export async function serve<T>(
+  work: (served: Served) => Promise<T>,
+  data?: string,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<T> {
   await assertBuilt();
   const folder = data ?? (await mkdtemp(join(tmpdir(), 'deskbell-bench-')));
   const startedAt = performance.now();
   const process_ = spawn(process.execPath, [launcher, 'serve', '--json', '--port', '0', '--data', folder], {
     stdio: ['ignore', 'pipe', 'ignore'],
+    env: { ...process.env, ...settings },
   });
   const ended = new Promise<void>((resolve) => process_.once('exit', () => resolve()));
   try {
@@ -41,7 +51,7 @@ async function serve<T>(work: (served: Served) => Promise<T>, data?: string): Pr
     const answer = await fetch(`${url}/healthz`);
     if (answer.status !== 200) throw new Error(`/healthz answered ${answer.status}`);
     await answer.text();
-    return await work({ process: process_, startMs: performance.now() - startedAt });
+    return await work({ process: process_, url: new URL(url), startMs: performance.now() - startedAt });
   } finally {
     process_.kill('SIGTERM');
     await ended;
@@ -75,8 +85,13 @@ export async function startUp(runs: number, data?: string): Promise<number> {
 export function idleMemory(): Promise<number> {
   return serve(async ({ process: { pid } }) => {
     await new Promise((resolve) => setTimeout(resolve, 2_000));
-    return (await residentKilobytes(pid ?? 0)) / 1024;
+    return residentMegabytes(pid);
   });
+}
+
+/** What a process holds of the machine's memory now, MB. */
+export async function residentMegabytes(pid: number | undefined): Promise<number> {
+  return (await residentKilobytes(pid ?? 0)) / 1024;
 }
 
 async function residentKilobytes(pid: number): Promise<number> {

@@ -105,6 +105,10 @@ export class Child {
     });
   }
 
+  get pid(): number | undefined {
+    return this.#process.pid;
+  }
+
   /**
    * Sends one message and waits for the one that answers it.
    * @throws Error when the process ends instead
