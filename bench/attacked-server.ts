@@ -4,7 +4,7 @@
 // nothing itself.
 import { createApp } from '../src/app.ts';
 import { readConfig } from '../src/config.ts';
-import { collectSeldom } from '../src/heap.ts';
+import { tuneHeap } from '../src/heap.ts';
 import { sizeLimits } from '../src/protocol/codes.ts';
 import type { OperationName, Output, RawInput } from '../src/protocol/operations.ts';
 import { ServiceError } from '../src/services/core/errors.ts';
@@ -31,7 +31,7 @@ const config = readConfig(
 );
 const talks: Talk[] = [];
 // As `serve` does.
-collectSeldom();
+tuneHeap();
 const app = createApp(config);
 const { url, service } = await app.start();
 const local: OwnerCall = {

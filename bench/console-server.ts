@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { createApp } from '../src/app.ts';
 import { readConfig } from '../src/config.ts';
-import { collectSeldom } from '../src/heap.ts';
+import { tuneHeap } from '../src/heap.ts';
 import { sizeLimits } from '../src/protocol/codes.ts';
 import type { OperationName, Output, RawInput } from '../src/protocol/operations.ts';
 import type { Actor, VisitorActor } from '../src/services/core/actor.ts';
@@ -40,7 +40,7 @@ const off = {
   limitAccountFailed: 'off',
 };
 // As `serve` does.
-collectSeldom();
+tuneHeap();
 const app = createApp(
   readConfig(
     {

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createApp } from '../src/app.ts';
 import { readConfig } from '../src/config.ts';
-import { collectSeldom } from '../src/heap.ts';
+import { tuneHeap } from '../src/heap.ts';
 import { sizeLimits } from '../src/protocol/codes.ts';
 import type { OperationName, Output, RawInput } from '../src/protocol/operations.ts';
 import type { Actor, MemberActor, VisitorActor } from '../src/services/core/actor.ts';
@@ -51,7 +51,7 @@ const config = readConfig(
       : {},
 );
 // As `serve` does.
-collectSeldom();
+tuneHeap();
 const app = createApp(config);
 const { port, service } = await app.start();
 

@@ -3,7 +3,7 @@
 import type { Log } from '../log.ts';
 import type { AppOverrides, RunningApp } from '../app.ts';
 import type { Config } from '../config.ts';
-import { collectSeldom } from '../heap.ts';
+import { tuneHeap } from '../heap.ts';
 import type { Context } from './context.ts';
 import { createLineFormat } from './log-lines.ts';
 import { announceServer } from './running-server.ts';
@@ -23,7 +23,7 @@ export async function runServer(
   overrides: AppOverrides = {},
 ): Promise<void> {
   using stop = onStopSignal();
-  collectSeldom();
+  tuneHeap();
   const { createApp } = await import('../app.ts');
   const log =
     context.print.interactive && context.io.errors.isTTY === true
