@@ -15,7 +15,7 @@ import { sizeLimits } from '../src/protocol/codes.ts';
 import type { OperationName, Output, RawInput } from '../src/protocol/operations.ts';
 import type { Actor, MemberActor, VisitorActor } from '../src/services/core/actor.ts';
 import { execute } from '../src/services/execute.ts';
-import { serveQuestions, type Answers, type Pair, type Way } from './protocol.ts';
+import { serveQuestions, unlimited, type Answers, type Pair, type Way } from './protocol.ts';
 import { searchedWord } from './texts.ts';
 
 const [folder = '', pairCount = '50', kind, hook = ''] = process.argv.slice(2);
@@ -29,10 +29,9 @@ const config = readConfig(
     data: folder,
     port: '0',
     logLevel: 'warn',
-    // The default windows with limits that are never reached: what they cost is measured, too.
-    limitVisitor: '999999999/s,999999999/m,999999999/h',
-    limitApplication: '999999999/s,999999999/m,999999999/h',
-    limitAddress: '999999999/s,999999999/m,999999999/h',
+    limitVisitor: unlimited,
+    limitApplication: unlimited,
+    limitAddress: unlimited,
     limitAddressNew: 'off',
     // A proxy in front tells of addresses: what one of them may catch up on is limited.
     trustProxy: kind === 'proxied' ? '1' : '0',

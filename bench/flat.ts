@@ -15,6 +15,7 @@ import { execute } from '../src/services/execute.ts';
 import type { ParticipantCall } from '../src/services/service.ts';
 import { placeMessages } from './place-messages.ts';
 import { median, startUp } from './program.ts';
+import { unlimited } from './protocol.ts';
 
 const messagesEach = 20;
 const openWanted = 50;
@@ -133,12 +134,8 @@ function fillSearch(file: Database.Database, organizationId: string): void {
 
 /** Makes a database of so many messages and everything that is asked of it. */
 async function openSide(data: string, messages: number): Promise<Side> {
-  // The default windows with limits that are never reached.
-  const limit = '999999999/s,999999999/m,999999999/h';
-  const config = readConfig(
-    { data, durability: 'normal', limitVisitor: limit, limitApplication: limit, limitAddress: limit },
-    {},
-  );
+  const limits = { limitVisitor: unlimited, limitApplication: unlimited, limitAddress: unlimited };
+  const config = readConfig({ data, durability: 'normal', ...limits }, {});
   const { service, close } = await openService(config, 'server', () => null);
   const as =
     (actor: Actor) =>

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { residentMegabytes, serve } from './program.ts';
-import { Child, type Address, type Pair, type Sent } from './protocol.ts';
+import { Child, unlimited, type Address, type Pair, type Sent } from './protocol.ts';
 import { assertWhole, countRows } from './sends.ts';
 
 export interface LoadedOptions {
@@ -31,8 +31,6 @@ interface Memory {
   readonly rested: number;
 }
 
-/** The usual windows with limits that are never reached: what they hold is measured, too. */
-const unlimited = '999999999/s,999999999/m,999999999/h';
 const settings = {
   DESKBELL_LOG_LEVEL: 'warn',
   DESKBELL_LIMIT_VISITOR: unlimited,

@@ -20,6 +20,9 @@ export interface Pair {
   readonly framing: 'plain' | 'socket.io';
 }
 
+/** The usual windows with limits that are never reached: what they cost and hold is measured, too. */
+export const unlimited = '999999999/s,999999999/m,999999999/h';
+
 /** A question to a server process. */
 export type Question =
   | 'address'
