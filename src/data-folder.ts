@@ -66,6 +66,7 @@ export async function backUpDataFolder(
     throw new EngineError(
       `${target} is the name of a file that Deskbell itself keeps there. Choose another.`,
     );
+  if (await isFolder(target)) throw new EngineError(`${target} is a folder. Name a file in it.`);
   if (!force && (await exists(target)))
     throw new EngineError(`${target} exists already. Choose another file, or add --force to replace it.`);
   const key = await loadMasterKey(config.data, config.secretKey);
@@ -95,14 +96,39 @@ export async function backUpDataFolder(
       if (!force) await rm(target, { force: true });
       throw error;
     }
+    await removeBackupFiles(files);
     return { file: target, facts };
   } catch (error) {
-    if (systemErrorCode(error) === 'ENOENT')
-      throw new EngineError(`There is no folder ${dirname(target)}.`, { cause: error });
+    // In a folder that can't be written to, this fails for the same reason.
+    await removeBackupFiles(files).catch(() => undefined);
+    const problem = folderProblem(systemErrorCode(error), dirname(target));
+    if (problem !== null && pathOf(error) === partial) throw new EngineError(problem, { cause: error });
     throw error;
-  } finally {
-    await removeBackupFiles(files);
   }
+}
+
+/** Why no file can be made in a folder, and what to do; null: it is not the folder's fault. */
+function folderProblem(code: string | undefined, folder: string): string | null {
+  switch (code) {
+    case 'ENOENT':
+      return `There is no folder ${folder}. Make it, or choose another.`;
+    case 'ENOTDIR':
+      return `${folder} is not a folder. Choose another.`;
+    case 'EACCES':
+    case 'EPERM':
+      return `This user may not write to the folder ${folder}. Choose another.`;
+    case 'EROFS':
+      return `The folder ${folder} is on a file system that can't be written to. Choose another.`;
+    case 'ENAMETOOLONG':
+      return `The name of the file is too long for the folder ${folder}. Choose a shorter one.`;
+    default:
+      return null;
+  }
+}
+
+/** The file or folder that a system error is about. */
+function pathOf(error: unknown): unknown {
+  return error instanceof Error && 'path' in error ? error.path : undefined;
 }
 
 /** A rename would replace a file that has just appeared; a link does not. */
@@ -310,6 +336,10 @@ function assertKey(keyCheck: string | null, key: Uint8Array, sentence: string): 
 
 async function exists(path: string): Promise<boolean> {
   return (await stat(path).catch(() => null)) !== null;
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => null))?.isDirectory() === true;
 }
 
 async function syncFolder(folder: string): Promise<void> {

@@ -35,10 +35,10 @@ export async function followServer(context: Context, signIn: SignIn): Promise<vo
   const { print } = context;
   using stop = onStopSignal(context.io.outputClosed);
   const client = createStaffClient({ baseUrl: signIn.url, mode: 'all' });
+  const stopTelling = printConnectionChanges(client, print, signIn);
   try {
     const over = Promise.withResolvers<Error>();
     client.on('signed-out', () => over.resolve(new Error('signed out')));
-    printConnectionChanges(client, print, signIn);
     printEvents(client, print);
     await client.resume(signIn.token);
     const ended = await Promise.race([stop.requested, over.promise]);
@@ -47,22 +47,25 @@ export async function followServer(context: Context, signIn: SignIn): Promise<vo
   } catch (error) {
     throw isSdkError(error) ? toCommandError(context, error, signIn) : error;
   } finally {
+    // The end that was asked for is no lost connection.
+    stopTelling();
     client.stop();
   }
 }
 
+/** @returns ends it */
 function printConnectionChanges(
   client: StaffClient,
   print: Printer,
   { organizationName, url }: SignIn,
-): void {
+): () => void {
   let before: 'none' | 'online' | 'lost' = 'none';
   /** The last message of each conversation that was told of, or was there before. */
   const told = new Map<string, string>();
   client.on('conversation:activity', ({ conversationId, lastMessageId }) =>
     told.set(conversationId, lastMessageId),
   );
-  client.on('connection', ({ status }) => {
+  return client.on('connection', ({ status }) => {
     if (status === 'online' && before === 'none') {
       print.note(`Listening to ${organizationName} at ${url}; Ctrl-C ends.`);
       void newest(client).then((items) => remember(items, told));

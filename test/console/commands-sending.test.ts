@@ -93,31 +93,43 @@ describe('what is sent', () => {
   });
 });
 
-describe('tail --follow', () => {
-  interface Following {
-    text(): string;
-    said(): string;
-    end(): Promise<number>;
-  }
+interface Following {
+  text(): string;
+  said(): string;
+  end(): Promise<number>;
+}
 
-  function follow(...args: readonly string[]): Following {
-    const [output, errors, gone] = [outputStream(false), outputStream(false), new AbortController()];
-    const code = main(['tail', ...args], {
-      input: new PassThrough(),
-      output,
-      errors,
-      outputClosed: gone.signal,
-    });
-    return {
-      text: output.text,
-      said: errors.text,
-      end: async () => {
-        // As when the reader of a pipe has closed it.
-        gone.abort(Object.assign(new Error('closed'), { code: 'EPIPE' }));
-        return code;
-      },
-    };
-  }
+/** @param terminal whether it prints to one */
+function startTail(terminal: boolean, ...args: readonly string[]): Following {
+  const [output, errors, gone] = [outputStream(terminal), outputStream(false), new AbortController()];
+  const code = main(['tail', ...args], {
+    input: new PassThrough(),
+    output,
+    errors,
+    outputClosed: gone.signal,
+  });
+  return {
+    text: output.text,
+    said: errors.text,
+    end: async () => {
+      // As when the reader of a pipe has closed it.
+      gone.abort(Object.assign(new Error('closed'), { code: 'EPIPE' }));
+      return code;
+    },
+  };
+}
+
+test.each([
+  [[], 'What happens in every organization from now on; Ctrl-C ends.'],
+  [['--org', 'acme'], 'What happens in acme from now on; Ctrl-C ends.'],
+])('tail %j in a terminal says whose events it prints', async (options, sentence) => {
+  const following = startTail(true, ...options, '--data', app.folder);
+  await eventually(() => expect(following.text()).toContain(sentence));
+  expect(await following.end()).toBe(0);
+});
+
+describe('tail --follow', () => {
+  const follow = (...args: readonly string[]): Following => startTail(false, ...args);
 
   test('tells what happens, live, and again after the connection was lost', async () => {
     const proxy = await startProxy(app.url);
@@ -161,6 +173,8 @@ describe('tail --follow', () => {
       expect(following.said()).toContain('The connection is back');
       expect(lines().filter(({ payload }) => payload.preview === 'while it was offline')).toHaveLength(1);
       expect(await following.end()).toBe(0);
+      // The end that was asked for is no other loss.
+      expect(following.said().match(/The connection is lost/g)).toHaveLength(1);
     } finally {
       await following.end();
       await proxy.stop();

@@ -18,7 +18,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Redacted, readConfig, type Config } from '../../src/config.ts';
 import { backUpDataFolder, restoreDataFolder } from '../../src/data-folder.ts';
-import { readBackup } from '../../src/engine/sqlite/backup.ts';
+import { readBackup, type BackupFiles } from '../../src/engine/sqlite/backup.ts';
 import { enterWal, openConnection } from '../../src/engine/sqlite/connection.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { rowsOf } from '../helpers/database.ts';
@@ -91,6 +91,41 @@ it('holds every message and the key, in one file for its owner alone, and comes 
     expect((await stat(join(folder, name))).mode & 0o777, name).toBe(0o600);
   expect((await stat(folder)).mode & 0o777).toBe(0o700);
   expect((await readdir(scratch)).filter((name) => name.includes('partial'))).toEqual([]);
+});
+
+describe('says what is wrong with the place that it was given', () => {
+  const backUp = (file: string, force = false): Promise<unknown> =>
+    backUpDataFolder(configOf(app.folder), file, force, now);
+
+  it.each([[false], [true]])('a folder, told to replace: %s', async (force) => {
+    const at = fresh();
+    await mkdir(at);
+    await expect(backUp(at, force)).rejects.toThrow(`${at} is a folder. Name a file in it.`);
+    expect(await readdir(at)).toEqual([]);
+  });
+
+  it('no folder, a file as a folder, a name that is too long', async () => {
+    const missing = fresh();
+    await expect(backUp(join(missing, 'x'))).rejects.toThrow(`There is no folder ${missing}.`);
+    await expect(backUp(join(backup, 'x'))).rejects.toThrow(`${backup} is not a folder.`);
+    await expect(backUp(join(scratch, 'x'.repeat(250)))).rejects.toThrow('The name of the file is too long');
+  });
+
+  it.each([
+    ['EACCES', 'This user may not write to the folder'],
+    ['EPERM', 'This user may not write to the folder'],
+    ['EROFS', "is on a file system that can't be written to"],
+  ])('%s, which no test can bring about as root', async (code, sentence) => {
+    const file = join(scratch, 'refused.backup');
+    const refusal = (path: string): Error => Object.assign(new Error(`${code}: raw`), { code, path });
+    const refusing = (about: (files: BackupFiles) => string): Promise<unknown> =>
+      backUpDataFolder(configOf(app.folder), file, false, now, null, (_database, files) =>
+        Promise.reject(refusal(about(files))),
+      );
+    await expect(refusing(({ target }) => target)).rejects.toThrow(sentence);
+    // What can't be read is not the target's fault.
+    await expect(refusing(() => join(app.folder, 'deskbell.db'))).rejects.toThrow(`${code}: raw`);
+  });
 });
 
 it('never replaces a file that it was not told to, nor one of its own folder', async () => {

@@ -52,7 +52,7 @@ async function tail(context: Context, { org }: { org?: string }): Promise<void> 
     if (context.print.interactive)
       context.print.line([
         'dim',
-        `What happens in ${organization?.name ?? 'list the organizations'} from now on; Ctrl-C ends.`,
+        `What happens in ${organization?.name ?? 'every organization'} from now on; Ctrl-C ends.`,
       ]);
     else context.print.note('Listening; Ctrl-C ends.');
     await follow(context, local, start, organization?.id ?? null, stop);
