@@ -268,4 +268,40 @@ describe('an answer by itself', () => {
     );
     expect((await aiLogOf(app))[0]).toMatchObject({ outcome: 'failed', model: null });
   });
+
+  /** Asks as so many new visitors, all at once. */
+  async function rush(visitors: number): Promise<{ person: TestClient; id: string }[]> {
+    const asked = [];
+    for (let count = 0; count < visitors; count += 1) {
+      const person = createVisitor(app, shop.application);
+      asked.push({ person, id: await createConversation(person) });
+    }
+    await Promise.all(asked.map(({ person, id }) => createMessage(person, id, question)));
+    return asked;
+  }
+
+  test('a rush of a second: the others wait for the limit, and are answered', async () => {
+    await app.stop();
+    await start({ flags: { limitAiOrganization: '2/s' } });
+    const asked = await rush(5);
+    for (const answered of [2, 4, 5]) {
+      await waitForAiLog(app, answered);
+      app.clock.advance(1_100);
+    }
+    expect((await aiLogOf(app)).map(({ outcome }) => outcome)).toEqual(Array(5).fill('answered'));
+    for (const { person, id } of asked) await waitForAssistantMessages(person, id, 1);
+  });
+
+  test('a rush of more than ten seconds: who would wait longer is told that a person answers', async () => {
+    await app.stop();
+    await start({ flags: { limitAiOrganization: '1/s' } });
+    await rush(13);
+    for (let answered = 1; answered <= 10; answered += 1) {
+      await eventually(async () => expect((await aiLogOf(app)).length).toBeGreaterThanOrEqual(answered));
+      app.clock.advance(1_100);
+    }
+    const outcomes = (await waitForAiLog(app, 13)).map(({ outcome }) => outcome);
+    expect(new Set(outcomes)).toEqual(new Set(['answered', 'failed']));
+    expect(outcomes.filter((outcome) => outcome === 'answered').length).toBeGreaterThanOrEqual(9);
+  });
 });

@@ -37,6 +37,10 @@ const maxQuestionAgeMs = 15 * 60_000;
 const maxFound = 500;
 const maxMessages = 20;
 const retryDelayMs = 5_000;
+/** A question waits for a limit that is free again so soon after it was written: a rush of a second leaves no one to a person. */
+const maxLimitWaitMs = 10_000;
+/** Between two tries of a question that waits for a limit, at least. */
+const limitRetryMs = 1_000;
 
 /** What one conversation waits for. */
 interface PendingQuestion {
@@ -182,13 +186,32 @@ class AutoReply {
       });
       return;
     }
-    this.#showTyping(pending, true);
-    const reply = await generateReply(service, pending, signal).finally(() =>
-      this.#showTyping(pending, false),
-    );
+    const limited = await findLimit(service, pending);
+    if (limited !== null && this.#waitsFor(limited, pending)) return;
+    const reply =
+      limited === null ? await this.#generate(pending, signal) : await failedReply(pending, null, 0);
     // Aborted by the stop: the next start answers.
     if (this.#stop.signal.aborted && reply.outcome === 'failed') return;
     await store.write(scopeOfConversation(conversation), (tx) => postReply(tx, service, pending, reply));
+  }
+
+  /** Comes back to a question whose limit is free again soon. @returns false: it is not, and a person is to answer */
+  #waitsFor(retryAfterMs: number, { conversation, message }: PendingQuestion): boolean {
+    const { clock } = this.#service.engine;
+    const waitMs = Math.max(retryAfterMs, limitRetryMs);
+    if (clock.now() + waitMs - message.created_at > maxLimitWaitMs) return false;
+    clock.after(waitMs, () => this.#enqueue(conversation.organization_id, conversation.id));
+    return true;
+  }
+
+  /** Has the visitor see that it is at work. */
+  async #generate(pending: PendingQuestion, signal: AbortSignal): Promise<GeneratedReply> {
+    this.#showTyping(pending, true);
+    try {
+      return await generateReply(this.#service, pending, signal);
+    } finally {
+      this.#showTyping(pending, false);
+    }
   }
 
   #showTyping({ conversation, settings }: PendingQuestion, active: boolean): void {
@@ -240,6 +263,36 @@ async function findPendingQuestion(
   return { conversation, settings, message, question, latest, choice, history };
 }
 
+/** Counts a question. @returns null; or, where it is one too many, when the limit is free again, ms from now */
+async function findLimit(service: Service, { conversation }: PendingQuestion): Promise<number | null> {
+  const { organization_id: organizationId, application_id: applicationId, mode, visitor_id } = conversation;
+  try {
+    await limitAiQuestion(service, organizationId, `v:${applicationId}:${mode}:${visitor_id}`);
+    return null;
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.context.limit === undefined) throw error;
+    return error.context.limit.retryAfterMs;
+  }
+}
+
+/** What is said where no answer could be made. */
+async function failedReply(
+  { settings, question }: PendingQuestion,
+  model: string | null,
+  durationMs: number,
+): Promise<GeneratedReply> {
+  const phrases = getPhrases(settings.locale, question);
+  const text = `${phrases.failed} ${phrases.person}`;
+  return {
+    text,
+    content: await markdownContent(text),
+    outcome: 'failed',
+    sources: [],
+    model,
+    durationMs,
+  };
+}
+
 /** Finds the answer, or the sentence in its place. An error of the model is an outcome, not an exception. */
 async function generateReply(
   service: Service,
@@ -248,11 +301,10 @@ async function generateReply(
 ): Promise<GeneratedReply> {
   const { clock } = service.engine;
   const { conversation, settings, question, latest, history } = pending;
-  const { organization_id: organizationId, application_id: applicationId, mode, visitor_id } = conversation;
+  const { organization_id: organizationId, application_id: applicationId } = conversation;
   const began = clock.monotonic();
   const phrases = getPhrases(settings.locale, question);
   try {
-    await limitAiQuestion(service, organizationId, `v:${applicationId}:${mode}:${visitor_id}`);
     const chosen =
       pending.choice === null
         ? null
@@ -279,18 +331,8 @@ async function generateReply(
       durationMs: clock.monotonic() - began,
     };
   } catch (error) {
-    const isLimited = error instanceof ServiceError && error.code === 'rate_limit_exceeded';
-    if (!isLimited && !(error instanceof ModelError)) throw error;
-    const text = `${phrases.failed} ${phrases.person}`;
-    const model = isLimited ? null : (service.model?.name ?? null);
-    return {
-      text,
-      content: await markdownContent(text),
-      outcome: 'failed',
-      sources: [],
-      model,
-      durationMs: clock.monotonic() - began,
-    };
+    if (!(error instanceof ModelError)) throw error;
+    return failedReply(pending, service.model?.name ?? null, clock.monotonic() - began);
   }
 }
 
