@@ -1,6 +1,6 @@
 // What the commands on one conversation share: finding it by a part of its id, the text
 // to send, and what a refused act means. Prints nothing.
-import { sizeLimits } from '../protocol/codes.ts';
+import { sizeLimits, staffTokenPrefix } from '../protocol/codes.ts';
 import type { StaffConversation, StaffConversationListItem } from '../sdk/staff-types.ts';
 import type { Context } from './context.ts';
 import { CommandError, UsageError } from './errors.ts';
@@ -73,25 +73,32 @@ export async function explainRefusal(
       `There is no conversation ${id}. See: ${context.remoteCommand('inbox --status all')}`,
       { cause: error },
     );
-  if (!isSdkError(error) || ![403, 409, 422].includes(error.status ?? 0)) return error;
+  if (!isAboutOwner(error, remote)) return error;
   const { status, assignedTo, assignedToName } = await getConversation(remote, id);
   if (status === 'closed')
-    return new CommandError('The conversation is closed.', {
-      cause: error,
-    });
-  const accept = `Accept it first: ${context.remoteCommand(`accept ${id}`)}`;
+    return new CommandError(
+      `The conversation is closed. Open it again: ${context.remoteCommand(`reopen ${id}`)}`,
+      { cause: error },
+    );
   if (status === 'pending')
     return new CommandError(
-      `${isSdkError(error, 'conflict') ? error.message : 'The conversation is pending.'} ${accept}`,
-      {
-        cause: error,
-      },
+      `The conversation is pending. Accept it first: ${context.remoteCommand(`accept ${id}`)}`,
+      { cause: error },
     );
   if (assignedTo === remote.signIn.member.id) return error;
   return new CommandError(
-    `${assignedToName ?? 'A colleague'} has the conversation, so only they or an admin can do this. Write a note: ${context.remoteCommand(`note ${id} TEXT`)}`,
+    `${assignedToName ?? 'A colleague'} has the conversation. Have it transferred to you, or write a note: ${context.remoteCommand(`note ${id} TEXT`)}`,
     { cause: error },
   );
+}
+
+/**
+ * Whether the reason is who has the conversation, or that it is closed. What a token lacks has the same code, so its
+ * refusals are told in the server's words.
+ */
+function isAboutOwner(error: unknown, { signIn }: Remote): boolean {
+  if (isSdkError(error, 'conversation_not_active')) return true;
+  return isSdkError(error, 'forbidden') && !signIn.token.startsWith(staffTokenPrefix);
 }
 
 /**

@@ -177,6 +177,9 @@ export const inlineFileTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/w
 /** Endings of names that no file may have: what runs when it is opened. */
 export const blockedFileEndings = ['exe', 'msi', 'bat', 'cmd', 'scr', 'js', 'vbs', 'lnk', 'iso'] as const;
 
+/** How a staff token begins, by which it is told from a session. */
+export const staffTokenPrefix = 'dbt_';
+
 /** What a staff token may be allowed to do. */
 export const tokenScopes = [
   'conversations:read',

@@ -58,6 +58,8 @@ test('what can not be sent is said before anything is', async () => {
   await truncate(large, 26 * 1_048_576);
   await expectFailure(1, /26 MB.*25 MB/, ['reply', id, 'x', '--attach', large]);
   await expectFailure(1, /\.exe are not taken/, ['reply', id, 'x', '--attach', file]);
+  const pending = await createConversation(visitor);
+  await expectFailure(1, /\.exe are not taken/, ['note', pending, 'x', '--attach', file]);
   const eleven = Array.from({ length: 11 }, () => ['--attach', file]).flat();
   await expectFailure(2, /at most 10/, ['reply', id, 'x', ...eleven]);
   expect((await visitor.call('GET', `/conversations/${id}/messages`)).body.messages).toEqual([]);

@@ -80,6 +80,28 @@ describe('the queue and one conversation', () => {
       ['reply', id, 'Too late'],
     ] as const)
       await expectFailure(1, /closed/, act);
+    await expectFailure(1, new RegExp(`is closed\\. Open it again: .*reopen ${id}`), [
+      'reply',
+      id,
+      'Too late',
+    ]);
+  });
+
+  test('a refusal for another reason than whose it is keeps the words of the server', async () => {
+    const id = await createConversation(visitor);
+    const names = Array.from({ length: 21 }, (_, index) => `tag ${index}`);
+    await expectFailure(1, /^A conversation has at most 20 tags\./, ['tag', id, ...names]);
+    const { token } = await document<{ token: string }>(
+      'token',
+      'create',
+      '--name',
+      'reader',
+      '--scope',
+      'conversations:read',
+    );
+    expect((await inProcess(['login', '--url', app.url, '--token-stdin'], { input: token })).code).toBe(0);
+    await expectFailure(1, /lacks the scope conversations:act/, ['accept', id]);
+    await expectFailure(1, /lacks the scope conversations:reply/, ['reply', id, 'Hello']);
   });
 
   test('what was verified of the visitor has a line of its own, and attributes a heading', async () => {

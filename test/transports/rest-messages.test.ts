@@ -447,6 +447,9 @@ describe('sending again', () => {
       clientMessageId: 'new',
     });
     expect([late.status, late.body.error]).toEqual([422, 'conversation_not_active']);
+    expect(late.body.message).toMatch(/Start a new one/);
+    const staff = await operator.call('POST', `/conversations/${own}/messages`, { content: 'late' });
+    expect([staff.status, staff.body.message]).toEqual([422, expect.stringMatching(/Reopen it/)]);
   });
 });
 

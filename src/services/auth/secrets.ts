@@ -14,6 +14,7 @@ import {
 } from 'node:crypto';
 import { promisify } from 'node:util';
 import { createFairLimit } from '../../net/fair-limit.ts';
+import { staffTokenPrefix } from '../../protocol/codes.ts';
 import type { Mode } from '../../protocol/entities.ts';
 
 const scryptAsync = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
@@ -217,7 +218,7 @@ export function isMemberToken(text: string): boolean {
 
 /** A staff token for scripts: opaque, 256 bits. */
 export function makeStaffToken(): string {
-  return `dbt_${randomBase62(43)}`;
+  return `${staffTokenPrefix}${randomBase62(43)}`;
 }
 
 /** What a right password is answered with where a second factor is needed, 256 bits. */

@@ -120,7 +120,7 @@ async function answerRetry(
 ): Promise<Output<'messages.send'>> {
   const earlier = await findDuplicate(tx, call, input);
   if (earlier !== undefined) return { message: serializeSentMessage(earlier, call.service) };
-  throw status === 'closed' ? notActiveError() : notAssignedError();
+  throw status === 'closed' ? notActiveError(call.actor) : notAssignedError();
 }
 
 /**
@@ -154,10 +154,11 @@ function maySend(
   return actor.kind === 'visitor' || internal || conversation.assigned_to === actor.memberId;
 }
 
-function notActiveError(): ServiceError {
+function notActiveError({ kind }: VisitorActor | MemberActor): ServiceError {
+  const remedy = kind === 'visitor' ? 'Start a new one' : 'Reopen it';
   return new ServiceError(
     'conversation_not_active',
-    'The conversation is closed. Start a new one to write again.',
+    `The conversation is closed. ${remedy} to write again.`,
     { resource: 'conversation' },
   );
 }
