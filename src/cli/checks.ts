@@ -78,7 +78,7 @@ async function databaseInstead(config: Config, now: number, options: DoctorCheck
   return [
     ...(await examine(config, now)),
     ...(await examineFiles(config, null)),
-    ...(await checkAddresses(config, false)),
+    ...(await checkAddresses(config, null)),
     ...(await mail(config, options)),
     ...(await model(config)),
   ];
@@ -346,17 +346,18 @@ async function files(config: Config, { database }: DataFolderReport): Promise<Fi
   return examineFiles(config, report);
 }
 
-async function checkAddresses(config: Config, served: boolean): Promise<Finding[]> {
+/** @param served whether a server runs on the folder; null: there is no folder, and a server here is no surprise */
+async function checkAddresses(config: Config, served: boolean | null): Promise<Finding[]> {
   return [await port(config, served), ...(await baseUrl(config, served))];
 }
 
-async function port({ host, port: number }: Config, served: boolean): Promise<Finding> {
+async function port({ host, port: number }: Config, served: boolean | null): Promise<Finding> {
   const about = 'port';
   if (number === 0) return ok(about, 'a free one is picked');
   const here = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   const problem = await listenProblem(host, number);
   if (problem === null)
-    return served
+    return served === true
       ? note(about, `${number} is free: the server of this folder listens elsewhere`)
       : ok(about, `${number} is free`);
   if (problem === 'EACCES')
@@ -375,7 +376,7 @@ async function port({ host, port: number }: Config, served: boolean): Promise<Fi
     `http://${here.includes(':') ? `[${here}]` : here}:${number}`,
     timeoutMs,
   );
-  if (unready === null && served) return ok(about, `${number} is served by a Deskbell`);
+  if (unready === null && served !== false) return ok(about, `${number} is served by a Deskbell`);
   return wrong(
     about,
     `${number} is taken by ${unready === null ? 'a Deskbell on another data folder' : 'another program'}`,
@@ -392,7 +393,7 @@ async function listenProblem(host: string, number: number): Promise<string | nul
   return promise;
 }
 
-async function baseUrl(config: Config, served: boolean): Promise<Finding[]> {
+async function baseUrl(config: Config, served: boolean | null): Promise<Finding[]> {
   const { baseUrl: url } = config;
   const about = 'base URL';
   if (url === null)
@@ -406,9 +407,9 @@ async function baseUrl(config: Config, served: boolean): Promise<Finding[]> {
   const problem = await readinessProblem(url, timeoutMs);
   if (problem !== null)
     return [
-      served
+      served === true
         ? wrong(about, `${url}: ${problem}`, 'Look at the DNS name, the proxy in front and the firewall')
-        : note(about, `${url}: ${problem}; no server is running on this folder`),
+        : note(about, `${url}: ${problem}${served === false ? '; no server is running on this folder' : ''}`),
     ];
   const findings = [ok(about, `${url} answers`)];
   if (new URL(url).protocol === 'http:' && !isLoopbackHost(new URL(url).hostname))

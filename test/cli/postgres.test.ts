@@ -135,6 +135,26 @@ it('servers and commands work beside each other, and make no folder', async () =
       durability: 'wrong',
     });
     expect(doctor.stdout).not.toContain(password);
+    // A server that answers is the one that is asked about.
+    const beside = async (baseUrl: string): Promise<unknown> => {
+      const args = ['doctor', '--port', String(one.port), '--base-url', baseUrl, '--json'];
+      const { stdout } = await deskbell(args, { env, cwd: folder });
+      return (JSON.parse(stdout) as { checks: unknown[] }).checks;
+    };
+    const portHere = { about: 'port', state: 'ok', found: `${one.port} is served by a Deskbell` };
+    expect(await beside(one.url)).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining(portHere),
+        expect.objectContaining({ about: 'base URL', state: 'ok' }),
+      ]),
+    );
+    expect(await beside('http://127.0.0.1:1')).toContainEqual(
+      expect.objectContaining({
+        about: 'base URL',
+        state: 'note',
+        found: expect.not.stringContaining('folder'),
+      }),
+    );
     const wrongKey = { ...env, DESKBELL_SECRET_KEY: randomBytes(32).toString('base64') };
     expect(await failing(['org', 'list'], wrongKey)).toMatch(/another secret key/);
     const gone = {
