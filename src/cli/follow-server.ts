@@ -159,16 +159,15 @@ function printEvent(
     ['dim', `${new Date(createdAt).toTimeString().slice(0, 8)} `],
     ['dim', `${print.columns < 120 ? shortId(id) : id} `],
     [styles[type], type.padEnd(typeWidth)],
-    `  ${known?.mode === 'test' ? '[test] ' : ''}${describe(payload, known)}`,
+    `  ${known?.mode === 'test' ? '[test] ' : ''}${describe(payload)}`,
   );
 }
 
-function describe(payload: object, known: StaffConversationListItem | undefined): string {
+function describe(payload: object): string {
   const facts: Readonly<Record<string, unknown>> = { ...payload };
   const fact = (name: string): string => (typeof facts[name] === 'string' ? facts[name] : '');
-  // The visitor waits; the name is known once the conversation was loaded.
   if (facts['preview'] !== undefined)
-    return `${facts['waiting'] === true ? (known?.visitor.name ?? 'visitor') : 'answer'}: ${fact('preview')}`;
+    return `${fact('senderName')}${facts['internal'] === true ? ' (note)' : ''}: ${fact('preview')}`;
   if (facts['assignedToName'] !== undefined) return `by ${fact('assignedToName')}`;
   if (facts['resolvedBy'] !== undefined) return `by ${fact('resolvedBy')}`;
   return fact('subject');

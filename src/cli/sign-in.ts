@@ -24,7 +24,7 @@ import { serverHere } from './running-server.ts';
  */
 export async function signInWithToken(context: Context, typedUrl: string | undefined): Promise<SignIn> {
   const url = await whichServer(context, null, typedUrl);
-  const token = await readSecret(context.io.input);
+  const token = await readSecret(context.io.input, { noun: 'token', option: '--token-stdin' });
   try {
     const session = await createCaller(url, token)<StaffSession>('GET', '/staff/session');
     return await saveSession(context, url, { ...session, token });

@@ -181,6 +181,19 @@ describe('tail --follow', () => {
     }
   });
 
+  test('says whose words a line shows, and which are a note', async () => {
+    await login();
+    const following = follow('--follow');
+    await eventually(() => expect(following.said()).toContain('Listening to acme'));
+    const id = await createConversation(visitor, 'Whose');
+    await visitor.call('PUT', '/visitor', { name: 'Vera' });
+    await createMessage(visitor, id, 'a question');
+    await eventually(() => expect(following.text()).toMatch(/ {2}Vera: a question$/m));
+    await ann.call('POST', `/conversations/${id}/messages`, { content: 'a guess', internal: true });
+    await eventually(() => expect(following.text()).toMatch(/ {2}Ann \(note\): a guess$/m));
+    expect(await following.end()).toBe(0);
+  });
+
   test('ends with a sentence when the session is ended elsewhere', async () => {
     const eva = await createMember(app, 'acme', 'operator', 'Eva');
     await login(eva);

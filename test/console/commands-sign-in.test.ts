@@ -81,6 +81,14 @@ describe('login and logout', () => {
     ]);
   });
 
+  test('a token that is missing is named as one', () =>
+    expectFailure(2, /Pipe the token in: .*"\$TOKEN".*--token-stdin$/m, [
+      'login',
+      '--url',
+      app.url,
+      '--token-stdin',
+    ]));
+
   test('a wrong password and a wrong address are one sentence each, and nothing is kept', async () => {
     const args = ['--org', 'acme', '--email', ann.email, '--password-stdin'];
     await expectFailure(1, /is not right/, ['login', '--url', app.url, ...args], 'wrong password');

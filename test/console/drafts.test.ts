@@ -184,6 +184,21 @@ describe('a damaged disk', () => {
     },
   );
 
+  it('says of a damaged file only what could be done with it', async () => {
+    const first = open();
+    first.set(ID, { text: 'x', note: false });
+    first.flush();
+    const [file = ''] = filesBelow(stateFolder);
+    writeFileSync(file, 'damaged');
+    // A folder there stops root too.
+    mkdirSync(`${file}.damaged`);
+    expect(open().get(ID)).toBeNull();
+    await Promise.resolve();
+    expect(problems).toEqual([
+      expect.stringMatching(/could not be read, and its file can't be set aside \(/),
+    ]);
+  });
+
   it('keeps drafts in memory where they can’t be written, says so once, and writes them when they can be', async () => {
     // A file where the folder should be stops root too, unlike missing rights.
     writeFileSync(join(stateFolder, 'drafts'), 'in the way');

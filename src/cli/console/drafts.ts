@@ -38,6 +38,14 @@ const maxBytes = 1_000_000;
 const privateFolder = 0o700;
 const privateFile = 0o600;
 
+/** What stands in the way, by what was tried, and what comes of it. */
+const failures = {
+  kept: (reason: string) => `Drafts can't be kept on disk (${reason}); they last only until you quit.`,
+  removed: (reason: string) =>
+    `Drafts can't be removed from the disk (${reason}); what was sent or discarded may come back as a draft.`,
+  'set aside': (reason: string) => `A draft could not be read, and its file can't be set aside (${reason}).`,
+} as const;
+
 /** Drafts of one organization on one server. Everything on disk is done synchronously: files are small, and nothing may be half done. */
 export function createDraftStore(options: DraftStoreOptions): DraftStore {
   return new DraftFolder(options);
@@ -177,8 +185,8 @@ class DraftFolder implements DraftStore {
   }
 
   #setAside(file: string): null {
-    this.#attempt('set aside', () => renameSync(file, `${file}.damaged`));
-    this.#tell('damaged', `A draft could not be read. Its file is kept as ${file}.damaged.`);
+    if (this.#attempt('set aside', () => renameSync(file, `${file}.damaged`)))
+      this.#tell('damaged', `A draft could not be read. Its file is kept as ${file}.damaged.`);
     return null;
   }
 
@@ -203,7 +211,7 @@ class DraftFolder implements DraftStore {
     }
   }
 
-  #attempt(what: string, run: () => void): boolean {
+  #attempt(what: keyof typeof failures, run: () => void): boolean {
     try {
       run();
       return true;
@@ -211,7 +219,7 @@ class DraftFolder implements DraftStore {
       if (error instanceof Error && 'code' in error && error.code === 'ENOENT' && what !== 'kept')
         return true;
       const reason = error instanceof Error ? error.message : String(error);
-      this.#tell(what, `Drafts can't be ${what} on disk (${reason}); they last only until you quit.`);
+      this.#tell(what, failures[what](reason));
       return false;
     }
   }
