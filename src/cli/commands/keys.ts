@@ -25,7 +25,7 @@ export function addKeyCommands(program: Command, act: WrapHandler): void {
     .action(act<CreateOptions>(createKey));
   key
     .command('list')
-    .description('list list the API keys of an application, without their text')
+    .description('list the API keys of an application, without their text')
     .requiredOption('--app <ID>', 'the application (appId)')
     .action(act<{ app: string }>(listKeys));
   id(key.command('reveal').description("show a key's text again; the audit log says so")).action(

@@ -43,7 +43,7 @@ export function addKnowledgeCommands(program: Command, act: WrapHandler): Comman
     .option('--app <ID>', "the application's id (appId), with --source")
     .option('--source <S>', 'the path or address that it was added from')
     .action(act<{ app?: string; source?: string }>(removeDocuments));
-  app(knowledge.command('search').description('show show the passages that a question finds, best first'))
+  app(knowledge.command('search').description('show the passages that a question finds, best first'))
     .argument('<WORDS...>')
     .option('--limit <N>', 'how many, at most 50', wholeNumberOr(), 5)
     .action(act<{ app: string; limit: number }>(search));

@@ -53,7 +53,7 @@ export const signInOperations = {
       })
       .refine((input) => (input.code === undefined) !== (input.assertion === undefined), {
         path: ['code'],
-        message: 'or an assertion must be there, and not both',
+        message: 'must be given, or assertion in its place, and not both',
       }),
     output: session.extend({
       token: sessionToken,
