@@ -92,6 +92,11 @@ export function loginCommand(
   return context.remoteCommand(['login', ...words].join(' '));
 }
 
+/** The command that makes a token for a script. */
+export function tokenCommand(context: Context): string {
+  return context.remoteCommand('token create --name N --scope conversations:read');
+}
+
 /** The sign-in that a command's options mean. @throws CommandError when there is none */
 export async function savedSignIn(context: Context, options: ServerOptions): Promise<SignIn> {
   const meant = signInFilter(options);

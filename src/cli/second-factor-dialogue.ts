@@ -7,6 +7,7 @@ import type { SecondFactorMethod, TotpSecret } from '../protocol/sign-in.ts';
 import type { Context } from './context.ts';
 import { CommandError } from './errors.ts';
 import type { Prompt } from './prompt.ts';
+import { tokenCommand } from './remote.ts';
 
 export type NewSession = StaffSession & {
   readonly token: string;
@@ -75,7 +76,7 @@ export async function askSecondFactor(
 ): Promise<NewSession> {
   if (dialogue === null)
     throw new CommandError(
-      `This account needs a second factor, and there is no terminal to ask on. For scripts create a token: ${context.remoteCommand('token create')}`,
+      `This account needs a second factor, and there is no terminal to ask on. For scripts create a token: ${tokenCommand(context)}`,
     );
   const { ticket, methods } = needed;
   if (methods.includes('setup')) {

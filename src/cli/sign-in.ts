@@ -14,6 +14,7 @@ import {
   isSdkError,
   toCommandError,
   serverUrl,
+  tokenCommand,
   unreachableMessage,
 } from './remote.ts';
 import { serverHere } from './running-server.ts';
@@ -30,9 +31,10 @@ export async function signInWithToken(context: Context, typedUrl: string | undef
     return await saveSession(context, url, { ...session, token });
   } catch (error) {
     if (isSdkError(error, 'unauthorized'))
-      throw new CommandError('The token is unknown, revoked or expired. Create one: deskbell token create', {
-        cause: error,
-      });
+      throw new CommandError(
+        `The token is unknown, revoked or expired. Create one: ${tokenCommand(context)}`,
+        { cause: error },
+      );
     throw isSdkError(error) ? toCommandError(context, error, { url, organization: 'the token' }) : error;
   }
 }

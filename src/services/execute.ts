@@ -131,6 +131,6 @@ function assertScope(actor: Actor, name: OperationName): void {
     'forbidden',
     needed === 'session'
       ? 'No token may do this. Sign in as the member.'
-      : `This token lacks the scope ${needed}. Make one that has it: deskbell token create`,
+      : `This token lacks the scope ${needed}. Make one that has it: deskbell token create --name N --scope ${needed}`,
   );
 }

@@ -21,6 +21,8 @@ const ids = async (...args: readonly string[]): Promise<string[]> =>
 test('tags, priority and the filters of inbox', async () => {
   expect(await document('tag', id.slice(-8), 'vip', 'later on')).toMatchObject({ tags: ['later on', 'vip'] });
   expect(await document('untag', id, 'VIP')).toMatchObject({ tags: ['later on'] });
+  await document('tag', id, 'vip');
+  expect((await inProcess(['untag', id, 'vip'])).stdout).toContain('is no longer tagged vip.');
   expect(await document('priority', id, 'urgent')).toMatchObject({ priority: 'urgent' });
   expect(await ids('--tag', 'later on', '--priority', 'urgent', '--priority', 'high')).toEqual([id]);
   expect(await ids('--tag', 'later on', '--tag', 'vip')).toEqual([]);
@@ -93,6 +95,12 @@ test('many at once: each has a result, and what was refused is said', async () =
   expect(said).toMatchObject({ code: 0 });
   expect(said.stdout.match(/done/g)).toHaveLength(2);
   const refused = await inProcess(['bulk', 'accept', id, other]);
-  expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/2 of 2 were refused/) });
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/^2 of 2 were refused\.$/m) });
+  const third = await createConversation(visitor);
+  const one = await inProcess(['bulk', 'accept', third, other]);
+  expect(one.stderr).toMatch(/^1 of 2 was refused, the other one is done\.$/m);
   await expectFailure(2, /choices/i, ['bulk', 'dance', id]);
+  await expectFailure(2, /^transfer needs --member MEMBER\.$/m, ['bulk', 'transfer', id]);
+  await expectFailure(2, /^tag needs --tag NAME\.$/m, ['bulk', 'tag', id]);
+  await expectFailure(2, /^priority needs --priority P\.$/m, ['bulk', 'priority', id]);
 });

@@ -73,7 +73,7 @@ describe('the second factor', () => {
     try {
       await expectFailure(
         1,
-        /needs a second factor, and there is no terminal.*token create/,
+        /needs a second factor, and there is no terminal.*token create --name N --scope \S/,
         [...loginArgs(bob), '--password-stdin'],
         memberPassword,
       );
@@ -174,7 +174,7 @@ describe('tokens', () => {
 
     vi.stubEnv('DESKBELL_CONFIG', join(folder, 'config'));
     expect(await document('token', 'revoke', made.id)).toEqual({ success: true });
-    await expectFailure(1, /unknown, revoked or expired/, args, made.token);
+    await expectFailure(1, /unknown, revoked or expired.*token create --name N --scope \S/, args, made.token);
     const session = await request(app.url, 'GET', '/api/v1/staff/session', {
       authorization: `Bearer ${ann.token}`,
     });

@@ -100,7 +100,11 @@ describe('the queue and one conversation', () => {
       'conversations:read',
     );
     expect((await inProcess(['login', '--url', app.url, '--token-stdin'], { input: token })).code).toBe(0);
-    await expectFailure(1, /lacks the scope conversations:act/, ['accept', id]);
+    await expectFailure(
+      1,
+      /lacks the scope conversations:act.*token create --name N --scope conversations:act$/m,
+      ['accept', id],
+    );
     await expectFailure(1, /lacks the scope conversations:reply/, ['reply', id, 'Hello']);
   });
 
@@ -141,6 +145,19 @@ describe('the queue and one conversation', () => {
     await expectFailure(2, /pending, active, closed, all/, ['inbox', '--status', 'odd']);
   });
 
+  test('what a list leaves out is said, and how to see it', async () => {
+    const seen = async (...args: readonly string[]): Promise<string> =>
+      (await inProcess(['inbox', ...args], { terminal: true })).stdout;
+    // As many as no list shows; by three, because one may not have so many that wait.
+    const askers = [1, 2, 3].map(() => createVisitorByKey(app, acme.application, 'test'));
+    for (let made = 0; made < 101; made += 1) await createConversation(askers[made % 3]!);
+    expect(await seen('--test')).toContain('20 of 101; more with --limit.');
+    expect(await seen('--test', '--limit', '100')).toContain(
+      '100 of 101; narrow it with --search or another filter.',
+    );
+    expect(await seen('--status', 'pending', '--tag', 'none')).toContain('No such conversations.');
+  });
+
   test('of two who accept, the slower one reads who was faster', async () => {
     const id = await createConversation(visitor);
     const bob = await createMember(app, 'acme', 'operator', 'Bob');
@@ -164,7 +181,11 @@ describe('the queue and one conversation', () => {
     await as(boss, async () => {
       expect(await document('transfer', id, 'boss')).toMatchObject({ assignedTo: boss.id });
       expect(await document('transfer', id, zoe.email)).toMatchObject({ assignedTo: zoe.id });
-      await expectFailure(1, /No member is called Unknown, but: .*Boss/, ['transfer', id, 'Unknown']);
+      await expectFailure(1, /No member is called Unknown, but: .*Boss \([0-9a-f-]{36}\)/, [
+        'transfer',
+        id,
+        'Unknown',
+      ]);
     });
     // An operator may not list members, but knows those who have worked.
     await expectFailure(1, /Zoë Transfer has the conversation|No member/, ['transfer', id, 'boss']);

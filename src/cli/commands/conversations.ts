@@ -30,7 +30,7 @@ export function addConversationCommands(program: Command, act: WrapHandler): voi
     .action(
       act<ServerOptions>((context, options, [id = '', member = '']) =>
         performAct(context, options, id, 'transferred', async (remote, whole) =>
-          postAct(remote, whole, 'transfer', { memberId: await findMemberId(context, remote, member) }),
+          postAct(remote, whole, 'transfer', { memberId: await findMemberId(remote, member) }),
         ),
       ),
     );
@@ -99,7 +99,7 @@ async function accept(remote: Remote, id: string): Promise<StaffConversation> {
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** @throws CommandError when no member, or more than one, is called so */
-export async function findMemberId(context: Context, remote: Remote, typed: string): Promise<string> {
+export async function findMemberId(remote: Remote, typed: string): Promise<string> {
   if (uuid.test(typed)) return typed;
   const name = typed.trim().toLowerCase();
   const known = await members(remote);
@@ -110,10 +110,8 @@ export async function findMemberId(context: Context, remote: Remote, typed: stri
     throw new CommandError(
       `${found.length} members are called ${typed}. Give the id: ${found.map(({ id }) => id).join(', ')}`,
     );
-  const names = known.map((one) => one.name).join(', ');
-  throw new CommandError(
-    `No member is called ${typed}${names === '' ? '' : `, but: ${names}`}. Ids are shown by: ${context.command(`member list --org ${remote.signIn.organization}`)}`,
-  );
+  const others = known.map(({ name: one, id }) => `${one} (${id})`).join(', ');
+  throw new CommandError(`No member is called ${typed}${others === '' ? '' : `, but: ${others}`}.`);
 }
 
 /** With their addresses for an admin, with their names for an operator. */

@@ -1,6 +1,7 @@
 // deskbell inbox and show: the queue and one conversation, for people without a terminal
 // of their own and for scripts. Reads only.
 import { InvalidArgumentError, type Command } from 'commander';
+import { sizeLimits } from '../../protocol/codes.ts';
 import type { Message } from '../../protocol/entities.ts';
 import type { StaffConversation, StaffConversationListItem } from '../../sdk/staff-types.ts';
 import type { WrapHandler, Context } from '../context.ts';
@@ -25,7 +26,7 @@ export function addInboxCommands(program: Command, act: WrapHandler): void {
         .command('inbox')
         .description('list conversations: the pending ones, or others')
         .option('--view <NAME>', 'those of a saved view; other filters are left out')
-        .option('--limit <N>', 'how many at most', count(100), 20)
+        .option('--limit <N>', 'how many at most', count(sizeLimits.pageMax), 20)
         .option('--test', 'conversations of test keys instead of live ones'),
     ),
     'pending, unless --mine (active), --search or another filter (all) is given',
@@ -79,17 +80,32 @@ async function inbox(context: Context, options: InboxOptions): Promise<void> {
       orderWords(one),
       lastWords(one),
     ]),
-    status === 'pending' && options.view === undefined ? 'No visitor is waiting.' : 'No such conversations.',
+    status === 'pending' && options.view === undefined && !isNarrowed(asked)
+      ? 'No visitor is waiting.'
+      : 'No such conversations.',
   );
   if (total > conversations.length)
-    print.line(['dim', `${conversations.length} of ${total}; more with --limit.`]);
+    print.line(['dim', `${conversations.length} of ${total}; ${howToSeeMore(options)}.`]);
   return undefined;
+}
+
+/** A list has at most a page; what is behind it shows only in a narrower one. */
+function howToSeeMore({ limit, view }: InboxOptions): string {
+  if (limit < sizeLimits.pageMax) return 'more with --limit';
+  return view === undefined
+    ? 'narrow it with --search or another filter'
+    : 'a view with more filters shows others';
+}
+
+/** Whether anything in particular is asked for. */
+function isNarrowed({ status: _status, sort: _sort, ...others }: ViewQuery): boolean {
+  return Object.keys(others).length > 0;
 }
 
 /** Who asks for something in particular wants it in every status. */
 function defaultStatus(asked: ViewQuery): 'pending' | 'active' | 'all' {
   const { assignedTo, ...others } = asked;
-  if (Object.keys(others).some((name) => name !== 'sort')) return 'all';
+  if (isNarrowed(others)) return 'all';
   return assignedTo === undefined ? 'pending' : 'active';
 }
 

@@ -32,7 +32,7 @@ export function addQueueOrderCommands(program: Command, act: WrapHandler): void 
     .argument('<TAG...>', 'tags')
     .action(
       act<ServerOptions>((context, options, [id = '', ...names]) =>
-        performAct(context, options, id, 'untagged', (remote, whole) =>
+        performAct(context, options, id, `no longer tagged ${names.join(', ')}`, (remote, whole) =>
           eachTag(remote, whole, 'DELETE', names),
         ),
       ),
@@ -129,6 +129,14 @@ interface BulkOptions extends SnoozeOptions {
   readonly member?: string;
 }
 
+/** What an act needs to be told beside the conversations, and how it is typed. */
+const bulkNeeds: Readonly<Partial<Record<string, readonly ['tag' | 'priority' | 'member', string]>>> = {
+  transfer: ['member', '--member MEMBER'],
+  tag: ['tag', '--tag NAME'],
+  untag: ['tag', '--tag NAME'],
+  priority: ['priority', '--priority P'],
+};
+
 interface BulkResult {
   readonly id: string;
   readonly ok: boolean;
@@ -156,6 +164,9 @@ async function bulk(
   [name = '', ...typed]: readonly string[],
 ): Promise<void> {
   const { tag, priority, member } = options;
+  const [needed, typedAs] = bulkNeeds[name] ?? [];
+  if (needed !== undefined && options[needed] === undefined)
+    throw new UsageError(`${name} needs ${typedAs}.`);
   const until = name === 'snooze' ? snoozeEnd(options) : undefined;
   const results = await withRemote(context, options, async (remote) => {
     const ids: string[] = [];
@@ -167,7 +178,7 @@ async function bulk(
         ...(tag !== undefined && { tag }),
         ...(priority !== undefined && { priority }),
         ...(until !== undefined && { until }),
-        ...(member !== undefined && { memberId: await findMemberId(context, remote, member) }),
+        ...(member !== undefined && { memberId: await findMemberId(remote, member) }),
       })
     ).results;
   });
@@ -185,5 +196,11 @@ async function bulk(
     );
   }
   if (refused.length > 0 && !print.json)
-    throw new CommandError(`${refused.length} of ${results.length} were refused, the others are done.`);
+    throw new CommandError(refusedSentence(refused.length, results.length));
+}
+
+function refusedSentence(refused: number, all: number): string {
+  const done = all - refused;
+  const others = done === 0 ? '' : done === 1 ? ', the other one is done' : ', the others are done';
+  return `${refused} of ${all} ${refused === 1 ? 'was' : 'were'} refused${others}.`;
 }

@@ -5,7 +5,7 @@ import type { StaffToken } from '../../protocol/sign-in.ts';
 import { addCommandGroup, appendValue, parseDuration } from '../command-builder.ts';
 import type { Context, WrapHandler } from '../context.ts';
 import { UsageError } from '../errors.ts';
-import { addServerOptions, withRemote, type ServerOptions } from '../remote.ts';
+import { addServerOptions, tokenCommand, withRemote, type ServerOptions } from '../remote.ts';
 
 interface CreateOptions extends ServerOptions {
   readonly name: string;
@@ -73,7 +73,7 @@ async function list(context: Context, options: ServerOptions): Promise<void> {
   return print.table(
     ['ID', 'NAME', 'SCOPES', 'UNTIL', 'LAST USED'],
     tokens.map((one) => [one.id, one.name, one.scopes.join(' '), one.expiresAt, one.lastUsedAt ?? 'never']),
-    `You have no tokens. Create one: ${context.remoteCommand('token create')}`,
+    `You have no tokens. Create one: ${tokenCommand(context)}`,
   );
 }
 
