@@ -7,9 +7,11 @@ import {
   databaseUrl,
   emptyToUndefined,
   filesKey,
+  filesKeyVariables,
   imapUrl,
   metricsToken,
   secret,
+  secretVariables,
   smtpUrl,
   type Environment,
   type FilesKey,
@@ -459,6 +461,13 @@ function assertModelComplete({ aiUrl, aiModel, aiEmbeddingModel }: Config): void
     throw new ConfigError(
       'DESKBELL_AI_EMBEDDING_MODEL is set without DESKBELL_AI_URL: say where the model is, or unset it.',
     );
+}
+
+/** The variables of the environment that are settings of a server; those of a bucket's key where files are in one. */
+export function variablesInForce(environment: Environment = process.env): readonly string[] {
+  const names = [...Object.values(settings).map(({ variable }) => variable), ...secretVariables];
+  const isSet = (name: string): boolean => emptyToUndefined(environment[name]) !== undefined;
+  return [...names, ...(isSet(settings.files.variable) ? filesKeyVariables : [])].filter(isSet);
 }
 
 /** The data folder as the environment names it, or undefined where it names none. */

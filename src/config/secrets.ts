@@ -38,6 +38,19 @@ export function emptyToUndefined(value: string | undefined): string | undefined 
   return value === undefined || value === '' ? undefined : value;
 }
 
+/** What a server takes from the environment and from no flag. */
+export const secretVariables = [
+  'DESKBELL_DATABASE_URL',
+  'DESKBELL_SECRET_KEY',
+  'DESKBELL_AI_KEY',
+  'DESKBELL_METRICS_TOKEN',
+  'DESKBELL_SMTP_URL',
+  'DESKBELL_IMAP_URL',
+] as const;
+
+/** The same of a bucket's key, under the names that every tool for S3 reads. */
+export const filesKeyVariables = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'] as const;
+
 /** A secret as it stands; null: none is set. */
 export function secret(environment: Environment, variable: string): Redacted | null {
   const value = emptyToUndefined(environment[variable]);
@@ -70,11 +83,8 @@ export function databaseUrl(environment: Environment): Redacted | null {
   return new Redacted(text);
 }
 
-/** Under the names that every tool for S3 reads. */
 export function filesKey(environment: Environment): FilesKey {
-  const accessKeyId = emptyToUndefined(environment['AWS_ACCESS_KEY_ID']);
-  const secret = emptyToUndefined(environment['AWS_SECRET_ACCESS_KEY']);
-  const token = emptyToUndefined(environment['AWS_SESSION_TOKEN']);
+  const [accessKeyId, secret, token] = filesKeyVariables.map((name) => emptyToUndefined(environment[name]));
   if (accessKeyId === undefined || secret === undefined)
     throw new ConfigError(
       'DESKBELL_FILES names a bucket, so AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY must be set to its key.',

@@ -5,7 +5,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkClock, checkFileSystem, checkNodeVersion } from '../../src/cli/checks.ts';
-import { unitText } from '../../src/cli/commands/install-service.ts';
+import { unitText, unwrittenVariables } from '../../src/cli/commands/install-service.ts';
 import { readConfig } from '../../src/config.ts';
 import { openConnection } from '../../src/engine/sqlite/connection.ts';
 import { deskbell, deskbellJson, ensureBuilt, serve, temporaryFolder } from '../helpers/cli.ts';
@@ -176,6 +176,21 @@ describe('install-service', () => {
       expect(stdout.split('\n')).toContain(line);
     expect(stdout).toMatch(/^ExecStart=\/\S*node\S* \/\S+deskbell\.js serve --data \S+$/m);
     expect((await deskbell(['install-service', '--print', '--user', 'a b'])).code).toBe(2);
+  });
+
+  it('tells by name alone which variables are not in it', () => {
+    const variables = {
+      DESKBELL_PORT: '4700',
+      DESKBELL_AI_URL: 'https://model.example.com',
+      DESKBELL_SMTP_URL: 'smtp://user:secret@mail.example.com',
+      DESKBELL_LOG_LEVEL: '',
+      DESKBELL_CONFIG: '/home/ann/.config',
+      AWS_ACCESS_KEY_ID: 'of another program',
+    };
+    expect(unwrittenVariables(variables)).toEqual(['DESKBELL_AI_URL', 'DESKBELL_SMTP_URL']);
+    expect(unwrittenVariables({ ...variables, DESKBELL_FILES: 's3://bucket' })).toContain(
+      'AWS_ACCESS_KEY_ID',
+    );
   });
 
   it('quotes what a unit would read as its own, and asks for a low port outright', () => {

@@ -3,7 +3,8 @@
 import { stat, writeFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
-import { settings, type Config } from '../../config.ts';
+import { settings, variablesInForce, type Config, type SettingName } from '../../config.ts';
+import type { Environment } from '../../config/secrets.ts';
 import type { WrapHandler, Context } from '../context.ts';
 import { assertFolder } from '../local.ts';
 import { CommandError, UsageError } from '../errors.ts';
@@ -20,7 +21,9 @@ interface ServiceFlags {
 export function addInstallServiceCommand(program: Command, act: WrapHandler): void {
   program
     .command('install-service')
-    .description(`write a systemd unit (${unitFile}) with the settings in force`)
+    .description(
+      `write a systemd unit (${unitFile}) with the data folder, addresses, proxies and durability in force`,
+    )
     .option('--user <U>', 'the user it runs as (default: the one that runs this command)')
     .option('--print', 'print it instead')
     .option('--force', 'replace the unit if it exists')
@@ -51,13 +54,19 @@ async function installService(
     const code = errorCode(error);
     if (code === 'EEXIST')
       throw new CommandError(`${unitFile} exists already. Add --force to replace it.`, { cause: error });
-    const again = context.command(`install-service --user ${user}`);
-    throw new CommandError(`${unitFile} can't be written (${code}). Run it as root: sudo ${again}`, {
-      cause: error,
-    });
+    const again = context.command(`install-service --user ${user}${force ? ' --force' : ''}`);
+    throw new CommandError(
+      `${unitFile} can't be written (${code}). Run it as root: sudo --preserve-env ${again}`,
+      { cause: error },
+    );
   }
   if (print.json) return print.document({ file: unitFile, unit });
   print.line('Wrote ', ['bold', unitFile], '.');
+  const unwritten = unwrittenVariables();
+  if (unwritten.length > 0)
+    print.line(
+      `Set here, and not written: ${unwritten.join(', ')}. Give them to the service by systemctl edit deskbell, with [Service] and Environment= or EnvironmentFile=.`,
+    );
   print.next('systemctl daemon-reload', 'systemctl enable --now deskbell', 'journalctl -u deskbell -f');
 }
 
@@ -77,10 +86,19 @@ function word(text: string): string {
   return /[\s"'\\;]/.test(plain) ? `"${plain.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"` : plain;
 }
 
+const flagsOfUnit = ['host', 'port', 'trustProxy', 'durability'] as const satisfies readonly SettingName[];
+
+/** The variables in force of which the unit says nothing: names, because some hold secrets. */
+export function unwrittenVariables(environment?: Environment): readonly string[] {
+  const written = new Set(['data', ...flagsOfUnit, 'baseUrl'] as const);
+  const said = new Set([...written].map((name) => settings[name].variable));
+  return variablesInForce(environment).filter((name) => !said.has(name));
+}
+
 /** The whole unit. A port below 1024 brings the one right that it needs. */
 export function unitText({ user, node, script, config }: UnitFacts): string {
   const flags: [string, string][] = [['data', config.data]];
-  for (const name of ['host', 'port', 'trustProxy', 'durability'] as const)
+  for (const name of flagsOfUnit)
     if (String(config[name]) !== settings[name].fallback)
       flags.push([settings[name].flag, String(config[name])]);
   if (config.baseUrl !== null) flags.push([settings.baseUrl.flag, config.baseUrl]);
