@@ -126,7 +126,7 @@ function load({ connectionsLeft, notifyQueue, oldestTransactionMs }: PostgresRep
           `their queue is ${Math.round(notifyQueue * 100)} % full: a session listens and does not read`,
           'Find it in pg_stat_activity, among those with an old transaction, and end it',
         )
-      : ok('notifications', 'their queue is empty'),
+      : ok('notifications', `their queue is ${Math.round(notifyQueue * 100)} % full`),
     oldestTransactionMs > longTransactionMs
       ? note(
           'transactions',

@@ -61,10 +61,16 @@ const refusals = new Set([
   'CommandError',
 ]);
 
-/** @returns the exit code and one sentence that says what was wrong and what to do */
-export function explain(error: unknown): { readonly code: ExitCode; readonly line: string } {
+/**
+ * @param command a command as it should be typed next
+ * @returns the exit code and one sentence that says what was wrong and what to do
+ */
+export function explain(
+  error: unknown,
+  command: (text: string) => string,
+): { readonly code: ExitCode; readonly line: string } {
   if (error instanceof ServiceError)
-    return { code: error.code === 'bad_request' ? 2 : 1, line: failureLine(error) };
+    return { code: error.code === 'bad_request' ? 2 : 1, line: failureLine(error, command) };
   if (!(error instanceof Error)) return { code: 1, line: `Unexpected: ${String(error)}` };
   const driver = [error, error.cause].filter((one) => one instanceof Error).find(isDriverMissing);
   if (driver !== undefined)
@@ -84,17 +90,17 @@ export function explain(error: unknown): { readonly code: ExitCode; readonly lin
 
 /** Where the right id is to be found, for what can be named wrongly. */
 const lists: readonly (readonly [RegExp, string])[] = [
-  [/^No such organization\b/, 'deskbell org list'],
-  [/^No such application\b/, 'deskbell app list --org S'],
-  [/^No such API key\b/, 'deskbell key list --app ID'],
-  [/^No such domain\b/, 'deskbell domain list --app ID'],
-  [/^No such member\b/, 'deskbell member list --org S'],
-  [/^No such webhook\b/, 'deskbell webhook list --org S'],
+  [/^No such organization\b/, 'org list'],
+  [/^No such application\b/, 'app list --org S'],
+  [/^No such API key\b/, 'key list --app ID'],
+  [/^No such domain\b/, 'domain list --app ID'],
+  [/^No such member\b/, 'member list --org S'],
+  [/^No such webhook\b/, 'webhook list --org S'],
 ];
 
-function failureLine({ message, context }: ServiceError): string {
+function failureLine({ message, context }: ServiceError, command: (text: string) => string): string {
   const list = lists.find(([form]) => form.test(message));
-  if (list !== undefined) return `${message} See: ${list[1]}`;
+  if (list !== undefined) return `${message} See: ${command(list[1])}`;
   const detail = context.details?.[0];
   if (detail === undefined || detail.path === '') return message;
   const field = detail.path.split('.')[0] ?? '';

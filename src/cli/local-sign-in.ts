@@ -17,7 +17,7 @@ interface Candidate {
 /**
  * Starts a session on the data folder, for the server that runs on it.
  * @param organization a slug, or all
- * @throws CommandError when there is no member to sign in as, or the person cancels
+ * @throws CommandError when there is no such organization or no member to sign in as, or the person cancels
  */
 export async function signInLocally(
   context: Context,
@@ -25,15 +25,21 @@ export async function signInLocally(
   organization: string | undefined,
 ): Promise<SignIn> {
   const session = await withLocal(context, async (local) => {
-    const { member } = await choose(context, await candidates(local, organization));
+    const { member } = await choose(context, await candidates(context, local, organization));
     return local.run('session.createLocal', { memberId: member.id });
   });
   return saveSession(context, server.url, session);
 }
 
-async function candidates(local: Local, slug: string | undefined): Promise<readonly Candidate[]> {
+async function candidates(
+  context: Context,
+  local: Local,
+  slug: string | undefined,
+): Promise<readonly Candidate[]> {
   const { organizations } = await local.run('organizations.list', {});
   const meant = organizations.filter((one) => slug === undefined || one.slug === slug);
+  if (slug !== undefined && meant.length === 0)
+    throw new CommandError(`There is no organization ${slug}. See: ${context.command('org list')}`);
   const found = await Promise.all(
     meant.map(async (organization) => {
       const { members } = await local.run('members.list', { organization: organization.id });

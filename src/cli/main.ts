@@ -41,10 +41,10 @@ import { addStatsCommand } from './commands/stats.ts';
 import { addTailCommand } from './commands/tail.ts';
 import { addMailCommands } from './commands/mail.ts';
 import { addWebhookCommands } from './commands/webhooks.ts';
-import { createHandlerWrapper, type Io } from './context.ts';
+import { createContext, createHandlerWrapper, type GlobalOptions, type Io } from './context.ts';
 import { CommandError, explain, type ExitCode } from './errors.ts';
 import { commandPath, requireSubcommand } from './command-builder.ts';
-import { sanitizeCell, outputError, watchOutput } from './print.ts';
+import { sanitizeCell, outputError, plainColumns, watchOutput } from './print.ts';
 
 /**
  * Runs one command line.
@@ -68,7 +68,8 @@ export async function main(argv: readonly string[], io: Io = processIo()): Promi
       io.errors.write(`${sanitizeCell(usageLine(error, commandOf(program, argv)))}\n`);
       return 2;
     }
-    const { code, line } = explain(error);
+    const { command } = createContext(io, program.opts<GlobalOptions>(), plainColumns);
+    const { code, line } = explain(error, command);
     io.errors.write(`${sanitizeCell(line)}\n`);
     return code;
   }

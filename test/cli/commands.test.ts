@@ -232,7 +232,8 @@ describe('keys', () => {
     // The two moments lie within one operation: to the minute is exact enough.
     expect(Math.round((Date.parse(old.expiresAt!) - Date.parse(successor.createdAt)) / 60_000)).toBe(30);
     expect(await deskbellJson(on('key', 'revoke', next.id))).toEqual({ success: true });
-    expect((await deskbell(on('key', 'rotate', next.id))).code).toBe(1);
+    const over = await deskbell(on('key', 'rotate', next.id));
+    expect([over.code, over.stderr]).toEqual([1, expect.stringContaining(`key create --app ${appId}`)]);
     expect((await deskbell(on('key', 'rotate', made.id, '--grace', 'soon'))).code).toBe(2);
   });
 });

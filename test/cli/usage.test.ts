@@ -118,7 +118,7 @@ test.each([
 });
 
 test.each([
-  [['org', 'show', 'unknown'], /No such organization/],
+  [['org', 'show', 'unknown'], /No such organization\. See: .*org list --data \S/],
   [['app', 'show', someId], /No such application/],
   [['key', 'revoke', someId], /No such API key/],
   [['member', 'disable', someId], /No such member/],

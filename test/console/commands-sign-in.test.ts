@@ -1,8 +1,12 @@
 // Owns: login and logout against a real server: what is kept and never shown, what is said
 // when it can't be done, and the session for the owner of the data folder.
 import { readFile, stat } from 'node:fs/promises';
+import { PassThrough } from 'node:stream';
 import { describe, expect, test, vi } from 'vitest';
-import { inProcess } from '../helpers/cli.ts';
+import { createContext } from '../../src/cli/context.ts';
+import { signInLocally } from '../../src/cli/local-sign-in.ts';
+import { plainColumns } from '../../src/cli/print.ts';
+import { inProcess, outputStream } from '../helpers/cli.ts';
 import { request } from '../helpers/client.ts';
 import { startProxy } from '../helpers/proxy.ts';
 import { createConversation, createMember, createOrganization, memberPassword } from '../helpers/fixtures.ts';
@@ -193,6 +197,19 @@ describe('a session without a password, for the owner of the data folder', () =>
       subject: `member:${ann.id}`,
     });
     expect(JSON.stringify(entries)).not.toContain(token);
+  });
+
+  test('not for an organization that there is not', async () => {
+    const io = {
+      input: new PassThrough(),
+      output: outputStream(true),
+      errors: outputStream(true),
+      outputClosed: new AbortController().signal,
+    };
+    const context = createContext(io, { data: app.folder }, plainColumns);
+    await expect(signInLocally(context, { url: app.url, pid: process.pid }, 'typo')).rejects.toThrow(
+      /There is no organization typo\. See: .*org list --data /,
+    );
   });
 
   test('not for a disabled member, an unknown one, or without access to the data folder', async () => {

@@ -124,7 +124,7 @@ async function present(
   print.line('   Ask about deliveries, returns or teas, and the assistant answers; then ask for a person.');
   print.line('2. Be that person, in the dashboard: ', ['cyan', dashboard]);
   print.line('   The link works once, for ten minutes. Or in another terminal:');
-  print.block(`   ${context.command('console')}`);
+  print.block(`   ${context.command(`console --org ${organization}`)}`);
   print.line('3. Or watch everything that happens:');
   print.block(`   ${context.command(`tail --org ${organization}`)}`);
   print.line(`For the API: ${email} of the organization ${organization}, password ${password}.`);

@@ -30,7 +30,7 @@ export function addMailCommands(program: Command, act: WrapHandler): void {
 
   org(mail.command('status').description('show how mails leave and come back')).action(
     act<{ org: string }>(async (context, { org: organization }) =>
-      showState(context, await runLocal(context, 'email.get', { organization })),
+      showState(context, organization, await runLocal(context, 'email.get', { organization })),
     ),
   );
   org(
@@ -113,7 +113,7 @@ async function setServer(
   if ((remove === true) === (address !== undefined))
     throw new UsageError('Give --address, and the server’s address on standard input; or --remove.');
   const server = address === undefined ? null : { url: (await readServerAddress(context)).trim(), address };
-  showState(context, await runLocal(context, 'email.update', { organization, server }));
+  showState(context, organization, await runLocal(context, 'email.update', { organization, server }));
 }
 
 const maxAddressBytes = 1_000;
@@ -126,13 +126,14 @@ function readServerAddress({ io }: Context): Promise<string> {
   });
 }
 
-function showState({ print }: Context, state: MailState): void {
+function showState(context: Context, organization: string, state: MailState): void {
+  const { print } = context;
   if (print.json) return print.document(state);
   print.fields([
     [
       'leave through',
       state.server === 'none'
-        ? 'nothing that this command’s environment names: set DESKBELL_SMTP_URL and DESKBELL_MAIL_ADDRESS, or mail server --address'
+        ? `nothing that this command’s environment names: set DESKBELL_SMTP_URL and DESKBELL_MAIL_ADDRESS, or ${context.command(`mail server --org ${organization} --address A`)}`
         : state.server === 'server'
           ? "the server's own mail server"
           : (state.host ?? ''),
@@ -140,7 +141,9 @@ function showState({ print }: Context, state: MailState): void {
     ['address', state.address ?? '-'],
     [
       'come back',
-      state.receives ? 'yes' : 'no: set DESKBELL_MAIL_LISTEN, or make a key and post mails under it',
+      state.receives
+        ? 'yes'
+        : `no: set DESKBELL_MAIL_LISTEN or DESKBELL_IMAP_URL, or make a key and post mails under it: ${context.command('mail key APP')}`,
     ],
     ['keys', state.keys.map(({ applicationId }) => applicationId).join(', ') || '-'],
     ['mails a day', state.mailsPerDay === null ? 'unlimited' : String(state.mailsPerDay)],
@@ -169,7 +172,7 @@ function showEffects(
       one.createdAt,
       one.error ?? '',
     ]),
-    all ? 'Nothing was sent yet.' : 'Nothing of that was sent yet.',
+    all ? 'Nothing was sent yet.' : 'No such entries.',
   );
 }
 

@@ -126,6 +126,9 @@ async function sayFirstSteps(
   print.line('Answer visitors and change settings in a browser:');
   print.line('  ', ['cyan', dashboardAddress(context.config().baseUrl ?? url)]);
   step('Watch what happens, in another terminal:', `tail --org ${organization.slug}`);
-  step('Answer visitors in a terminal (from elsewhere: deskbell login):', 'console');
+  step(
+    'Answer visitors in a terminal (from elsewhere: deskbell login):',
+    `console --org ${organization.slug}`,
+  );
   print.line();
 }

@@ -96,7 +96,10 @@ export async function rotateKey(
   const old = await accessApiKey(tx, call.actor, input.keyId, input.applicationId);
   const now = call.service.engine.clock.now();
   if (old.revoked_at !== null || (old.expires_at !== null && old.expires_at <= now))
-    throw new ServiceError('conflict', 'The key is revoked or over; make a new one: deskbell key create');
+    throw new ServiceError(
+      'conflict',
+      `The key is revoked or over; make a new one: deskbell key create --app ${old.application_id}`,
+    );
   const ends = now + input.graceSeconds * 1000;
   await tx.repositories.apiKeys.setExpiry(old.id, Math.min(ends, old.expires_at ?? ends));
   const application = { id: old.application_id, organization_id: old.organization_id };
