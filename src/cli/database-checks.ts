@@ -1,6 +1,7 @@
 // What `deskbell doctor` looks at where the data is in a PostgreSQL database. Reads only; prints nothing.
 import type { Config } from '../config.ts';
 import type { PostgresReport } from '../engine/open-engine.ts';
+import { counted } from '../text/text.ts';
 import { note, ok, wrong, type Finding } from './finding.ts';
 import { placeOf } from './local.ts';
 
@@ -116,10 +117,10 @@ function load({ connectionsLeft, notifyQueue, oldestTransactionMs }: PostgresRep
     connectionsLeft < connectionsOfServer
       ? note(
           'connections',
-          `${connectionsLeft} are left, and a server takes ${connectionsOfServer}`,
+          `${counted(connectionsLeft, 'is', 'are')} left, and a server takes ${connectionsOfServer}`,
           'Raise max_connections in postgresql.conf before another server is started',
         )
-      : ok('connections', `${connectionsLeft} are left`),
+      : ok('connections', `${counted(connectionsLeft, 'is', 'are')} left`),
     notifyQueue > 0.1
       ? wrong(
           'notifications',
@@ -153,5 +154,8 @@ function nodes({ nodes: all }: PostgresReport): Finding {
   const versions = new Set(live.map(({ version }) => version));
   if (versions.size > 1)
     return note('servers', `${live.length}, of the versions ${[...versions].toSorted().join(', ')}`);
-  return ok('servers', live.length === 0 ? 'none runs' : `${live.length} run: deskbell nodes`);
+  return ok(
+    'servers',
+    live.length === 0 ? 'none runs' : `${counted(live.length, 'runs', 'run')}: deskbell nodes`,
+  );
 }

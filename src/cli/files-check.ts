@@ -2,7 +2,7 @@
 import type { Config } from '../config.ts';
 import { openFiles } from '../open-service.ts';
 import type { FilesOverview } from '../services/files/file-store.ts';
-import { formatBytes } from '../text/text.ts';
+import { counted, formatBytes } from '../text/text.ts';
 import type { Finding } from './finding.ts';
 
 /** @param report what the database says of files; null where it can't be asked */
@@ -29,7 +29,7 @@ export async function checkFiles(config: Config, report: FilesOverview | null): 
     findings.push({
       about,
       state: 'wrong',
-      found: `${report.failing} files were removed, and their bytes could not be: they are tried again`,
+      found: `${counted(report.failing, 'file was', 'files were')} removed, and not yet from the store: that is tried again`,
       fix: 'Make the store answer; the log of the server says what it refuses',
     });
   if (scanner !== null) findings.push(scannerFinding(scanner.place, await problemOf(scanner.check())));
@@ -37,8 +37,8 @@ export async function checkFiles(config: Config, report: FilesOverview | null): 
     findings.push({
       about: 'scanner',
       state: scanner === null ? 'note' : 'wrong',
-      found: `${report.scanning} files wait to be scanned, and can't be sent until then`,
-      fix: scanner === null ? null : 'Make the scanner answer: they are tried again by themselves',
+      found: `${counted(report.scanning, 'file waits', 'files wait')} to be scanned, and can't be sent until then`,
+      fix: scanner === null ? null : 'Make the scanner answer: it is tried again by itself',
     });
   return findings;
 }

@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { errorCode } from '../net/network-errors.ts';
 import { sizeLimits } from '../protocol/codes.ts';
+import { counted } from '../text/text.ts';
 import type { Context } from './context.ts';
 import { CommandError, messageOf } from './errors.ts';
 import { withLocal } from './local.ts';
@@ -66,9 +67,10 @@ export async function exportAll(context: Context, folder: string): Promise<void>
       organizations: organizations.map(({ id, slug, name, rows }) => ({ id, slug, name, rows })),
       holdsSecrets: true,
     });
-  for (const { slug, rows } of organizations) print.line('Wrote ', ['bold', slug], `: ${rows} rows.`);
+  for (const { slug, rows } of organizations)
+    print.line('Wrote ', ['bold', slug], `: ${counted(rows, 'row')}.`);
   print.line(
-    `${organizations.length} organizations are in ${resolve(folder)}, each as of the moment it was written.`,
+    `${counted(organizations.length, 'organization is', 'organizations are')} in ${resolve(folder)}, each as of the moment it was written.`,
   );
   print.line('The files contain API keys and secrets in clear text. Remove them after the import.');
   print.next(`deskbell import ${folder} --data OTHER-FOLDER`);
@@ -101,7 +103,9 @@ export async function importAll(context: Context, folder: string): Promise<void>
             print.line(
               rows === null ? '' : 'Imported ',
               ['bold', slug],
-              rows === null ? ' was here already, from this export.' : `: ${rows} rows, with their ids.`,
+              rows === null
+                ? ' was here already, from this export.'
+                : `: ${counted(rows, 'row')}, with their ids.`,
             );
         },
       ),

@@ -1,4 +1,5 @@
-// Owns questions about plain text: does it show anything, can it be stored, how is it shortened or shown safely.
+// Owns questions about plain text: does it show anything, can it be stored, how is it shortened or shown safely, how is
+// a size or a number of things said.
 // Must not know about messages, formats or HTML.
 
 // Everything that leaves no mark on a screen by itself. Combining marks count as nothing because they need a letter
@@ -74,4 +75,9 @@ function visible(character: string): string {
 export function formatBytes(bytes: number): string {
   if (bytes >= 1_073_741_824) return `${+(bytes / 1_073_741_824).toFixed(1)} GB`;
   return bytes >= 1_048_576 ? `${+(bytes / 1_048_576).toFixed(1)} MB` : `${Math.ceil(bytes / 1024)} kB`;
+}
+
+/** A number with its noun, in the singular for one. @param many the plural, where it is not made with an s */
+export function counted(number: number, one: string, many = `${one}s`): string {
+  return `${number} ${number === 1 ? one : many}`;
 }

@@ -181,7 +181,7 @@ describe('a server with a bucket and a scanner', () => {
     expect(report).toMatchObject({ failing: 1, files: 0 });
     expect((await checkFiles(config, report)).map(({ state, found }) => [state, found])).toEqual([
       ['ok', expect.stringContaining('s3 desk-files/tenants')],
-      ['wrong', expect.stringContaining('1 files were removed')],
+      ['wrong', expect.stringContaining('1 file was removed')],
       ['ok', expect.stringContaining('clamd at 127.0.0.1')],
     ]);
     app = await app.restart();

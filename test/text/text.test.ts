@@ -3,7 +3,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { preview, hasVisibleText, escapeControls } from '../../src/text/text.ts';
+import { counted, preview, hasVisibleText, escapeControls } from '../../src/text/text.ts';
 import { findUnstorable } from '../../src/protocol/text.ts';
 
 const FAMILY = '👨‍👩‍👧‍👦';
@@ -134,5 +134,12 @@ describe('visibleText', () => {
         expect(shown.isWellFormed()).toBe(true);
       }),
     );
+  });
+});
+
+describe('counted', () => {
+  it('has the singular for one alone', () => {
+    expect([0, 1, 2].map((number) => counted(number, 'row'))).toEqual(['0 rows', '1 row', '2 rows']);
+    expect([1, 3].map((number) => counted(number, 'copy', 'copies'))).toEqual(['1 copy', '3 copies']);
   });
 });

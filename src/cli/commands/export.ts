@@ -3,6 +3,7 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { sizeLimits } from '../../protocol/codes.ts';
+import { counted } from '../../text/text.ts';
 import type { WrapHandler, Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { exportAll } from '../installation-folder.ts';
@@ -53,7 +54,7 @@ async function exportData(
   await writeNew(file, async (put) => put(JSON.stringify(data, null, 2)));
   if (context.print.json)
     context.print.document({ file: resolve(file), conversations: data.conversations.length });
-  else context.print.line(`Wrote ${data.conversations.length} conversations to ${resolve(file)}.`);
+  else context.print.line(`Wrote ${counted(data.conversations.length, 'conversation')} to ${resolve(file)}.`);
 }
 
 async function exportOrganization(
@@ -81,7 +82,11 @@ async function exportOrganization(
       rows: done.rows,
       holdsSecrets: true,
     });
-  print.line('Wrote ', ['bold', done.organization.slug], ` to ${resolve(file)}: ${done.rows} rows.`);
+  print.line(
+    'Wrote ',
+    ['bold', done.organization.slug],
+    ` to ${resolve(file)}: ${counted(done.rows, 'row')}.`,
+  );
   print.line('The file contains API keys and secrets in clear text. Remove it after the import.');
   print.next(`deskbell import ${file} --data OTHER-FOLDER`);
 }

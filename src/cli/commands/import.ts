@@ -5,6 +5,7 @@ import { stat } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
 import { sizeLimits } from '../../protocol/codes.ts';
+import { counted } from '../../text/text.ts';
 import type { WrapHandler, Context } from '../context.ts';
 import { CommandError } from '../errors.ts';
 import { importAll } from '../installation-folder.ts';
@@ -39,7 +40,7 @@ async function importData(context: Context, _options: object, [file = '']: reado
   print.line(
     'Imported ',
     ['bold', organization.slug],
-    `: ${rows} rows, with their ids. Its API keys work here now.`,
+    `: ${counted(rows, 'row')}, with their ids. Its API keys work here now.`,
   );
   print.line(`Members must sign in again. Remove ${file}: it contains secrets.`);
   print.next(context.command(`org show ${organization.slug}`));

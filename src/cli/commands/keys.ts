@@ -2,6 +2,7 @@
 // only where it was asked for.
 import { Option, type Command } from 'commander';
 import type { ApiKey, ApiKeyWithSecret } from '../../protocol/entities.ts';
+import { counted } from '../../text/text.ts';
 import type { WrapHandler, Context } from '../context.ts';
 import { addCommandGroup, parseDuration } from '../command-builder.ts';
 import { runLocal } from '../local.ts';
@@ -96,9 +97,9 @@ async function rotateKey(
 }
 
 function describeSeconds(seconds: number): string {
-  if (seconds % 86_400 === 0) return `${seconds / 86_400} days`;
-  if (seconds % 3600 === 0) return `${seconds / 3600} hours`;
-  return seconds % 60 === 0 ? `${seconds / 60} minutes` : `${seconds} seconds`;
+  if (seconds % 86_400 === 0) return counted(seconds / 86_400, 'day');
+  if (seconds % 3600 === 0) return counted(seconds / 3600, 'hour');
+  return seconds % 60 === 0 ? counted(seconds / 60, 'minute') : counted(seconds, 'second');
 }
 
 async function revokeKey(context: Context, _options: object, [keyId = '']: readonly string[]): Promise<void> {

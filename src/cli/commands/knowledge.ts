@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { FoundPassage, KnowledgeDocument } from '../../protocol/assistant.ts';
 import type { Output } from '../../protocol/operations.ts';
-import { preview } from '../../text/text.ts';
+import { counted, preview } from '../../text/text.ts';
 import type { WrapHandler, Context } from '../context.ts';
 import { CommandError, UsageError, messageOf } from '../errors.ts';
 import { addCommandGroup, wholeNumberOr } from '../command-builder.ts';
@@ -161,8 +161,7 @@ async function removeDocuments(
     return ids;
   });
   if (context.print.json) context.print.document({ removed });
-  else
-    context.print.line(removed.length === 1 ? 'Removed 1 document.' : `Removed ${removed.length} documents.`);
+  else context.print.line(`Removed ${counted(removed.length, 'document')}.`);
 }
 
 async function search(

@@ -13,7 +13,7 @@ import {
   oneOf,
 } from '../command-builder.ts';
 import { runLocal } from '../local.ts';
-import { formatBytes } from '../../text/text.ts';
+import { counted, formatBytes } from '../../text/text.ts';
 
 const plans: readonly Plan[] = ['free', 'premium', 'enterprise'];
 
@@ -190,7 +190,7 @@ function show({ print }: Context, one: OrganizationDetail): void {
     ['requests', `${limits.requestsPerMinute} a minute${own(ownLimits.requestsPerMinute)}`],
     [
       'retention',
-      `${limits.retentionDays === null ? 'unlimited' : `${limits.retentionDays} days`}${own(ownLimits.retentionDays)}`,
+      `${limits.retentionDays === null ? 'unlimited' : counted(limits.retentionDays, 'day')}${own(ownLimits.retentionDays)}`,
     ],
     ['assistant', limits.ai ? 'yes' : 'no'],
     ['second factor', one.signIn.secondFactor],

@@ -2,6 +2,7 @@
 // does every hour. Holds no rule.
 import type { Command } from 'commander';
 import type { PurgeReport } from '../../protocol/entities.ts';
+import { counted } from '../../text/text.ts';
 import type { WrapHandler, Context } from '../context.ts';
 import { runLocal } from '../local.ts';
 
@@ -27,7 +28,7 @@ async function purge(context: Context, { dryRun = false, yes = false }: PurgeFla
     ['ORGANIZATION', 'KEEPS', 'CONVERSATIONS', 'MESSAGES', 'VISITORS', 'TEST', ''],
     report.organizations.map((one) => [
       one.slug,
-      one.retentionDays === null ? 'for ever' : `${one.retentionDays} days`,
+      one.retentionDays === null ? 'for ever' : counted(one.retentionDays, 'day'),
       String(one.live.conversations),
       String(one.live.messages),
       String(one.live.visitors),
@@ -37,10 +38,15 @@ async function purge(context: Context, { dryRun = false, yes = false }: PurgeFla
     'No organizations yet.',
   );
   const { total, audit, expiredBackups } = report;
-  const old = expiredBackups === 0 ? '' : `, and ${expiredBackups} old copies of the database`;
-  print.line(
-    `${dryRun ? 'Would remove' : 'Removed'} ${total.conversations} conversations, ${total.messages} messages, ${total.visitors} visitors, ${audit.state === 'held' ? 0 : audit.entries} rows of the audit log${old}.`,
-  );
+  const old =
+    expiredBackups === 0 ? '' : `, and ${counted(expiredBackups, 'old copy', 'old copies')} of the database`;
+  const removed = [
+    counted(total.conversations, 'conversation'),
+    counted(total.messages, 'message'),
+    counted(total.visitors, 'visitor'),
+    counted(audit.state === 'held' ? 0 : audit.entries, 'row'),
+  ].join(', ');
+  print.line(`${dryRun ? 'Would remove' : 'Removed'} ${removed} of the audit log${old}.`);
   if (audit.state === 'held' || report.organizations.some(({ state }) => state === 'held'))
     print.note(
       `Note: this would remove more than half of ${audit.state === 'held' ? 'the audit log' : 'an organization'} at once. If this machine's clock is right, confirm: ${context.command('purge --yes')}`,

@@ -5,6 +5,7 @@ import { addCommandGroup } from '../command-builder.ts';
 import type { Context, WrapHandler } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { addServerOptions, withRemote, type Remote, type ServerOptions } from '../remote.ts';
+import { counted } from '../../text/text.ts';
 
 interface EndOptions extends ServerOptions {
   readonly others?: boolean;
@@ -57,5 +58,5 @@ async function end(
     return ids;
   });
   if (context.print.json) context.print.document({ items: ended.map((one) => ({ id: one })) });
-  else context.print.line(`Ended ${ended.length} ${ended.length === 1 ? 'session' : 'sessions'}.`);
+  else context.print.line(`Ended ${counted(ended.length, 'session')}.`);
 }

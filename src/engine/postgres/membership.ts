@@ -141,7 +141,7 @@ export async function assertNoneServes(link: Link, version: number): Promise<voi
   const others = (await readNodes(link)).filter(({ connected }) => connected);
   if (others.length > 0)
     throw new EngineError(
-      `The database has schema ${version}, this version of deskbell needs ${newestSchema}, and ${others.length} servers of another version run on it. Stop them first; nothing was changed.`,
+      `The database has schema ${version}, this version of deskbell needs ${newestSchema}, and ${others.length === 1 ? 'a server of another version runs' : `${others.length} servers of another version run`} on it. Stop ${others.length === 1 ? 'it' : 'them'} first; nothing was changed.`,
     );
 }
 

@@ -56,7 +56,7 @@ export function assertQuota(
       : `The ${better} plan has more: deskbell org plan ${organization.slug} ${better}`;
   throw new ServiceError(
     'plan_limit',
-    `The organization has all ${most} ${what} that it may have. ${advice}`,
+    `The organization has as many ${what} as it may have: ${most}. ${advice}`,
   );
 }
 

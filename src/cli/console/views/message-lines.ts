@@ -15,6 +15,7 @@ import { kindOf as fileKind, sizeText } from '../../../sdk/shown-files.ts';
 import type { SdkAttachment } from '../../../sdk/types.ts';
 import { mailMarks } from '../../../desk/mail-marks.ts';
 import { dayLabel, dayOf, timeOfDay } from '../../../desk/time.ts';
+import { counted } from '../../../text/text.ts';
 
 export interface LineOptions {
   readonly columns: number;
@@ -189,7 +190,7 @@ function draw(
   if (isEdited === true) marks.push({ text: 'you are editing this', color: 'yellow' });
   else if (message.editedAt !== null) marks.push({ text: 'edited', dim: true });
   if (message.choices !== undefined)
-    marks.push({ text: `${message.choices.length} titles offered`, dim: true });
+    marks.push({ text: `${counted(message.choices.length, 'title')} offered`, dim: true });
   if (message.choice !== undefined) marks.push({ text: 'chose this title', dim: true });
   for (const { text, bad } of mailMarks(message, inEnglish))
     marks.push(bad ? { text: `✗ ${text}`, color: 'red' } : { text, dim: true });

@@ -5,6 +5,7 @@ import type { DeskState, OpenConversation, ShownMessage } from '../../../desk/de
 import { shownRows, type Tab } from '../../../desk/queue.ts';
 import { sanitizeLine } from '../text/sanitize-line.ts';
 import { shownMessages } from '../../../desk/shown-messages.ts';
+import { counted } from '../../../text/text.ts';
 import { conversationText, messageText } from './plain-mode-text.ts';
 
 const maxListed = 20;
@@ -136,7 +137,7 @@ export class PlainReporter {
     const total = (queue.search ?? queue.lists[tab]).total ?? rows.length;
     const title = queue.search === null ? tab : `Found for "${sanitizeLine(queue.search.text)}"`;
     this.write(
-      `${title}: ${total} ${total === 1 ? 'conversation' : 'conversations'}.`,
+      `${title}: ${counted(total, 'conversation')}.`,
       ...rows.map((item, index) => `${index + 1}. ${conversationText(item, this.#state)}`),
     );
   }
@@ -150,7 +151,7 @@ export class PlainReporter {
     const messages = shownMessages(open);
     this.#reported = new Set(messages.map(stampOf));
     if (messages.length > shownAtFirst)
-      this.write(`${messages.length - shownAtFirst} earlier messages: /older`);
+      this.write(`${counted(messages.length - shownAtFirst, 'earlier message')}: /older`);
     this.messages(messages.slice(-shownAtFirst));
     if (composer !== null && hasText(composer))
       this.write(
