@@ -265,6 +265,7 @@ function mergeIdempotencyKey(ctx: Context, field: string, input: Record<string, 
   if (values.length > 1) throw badField('Idempotency-Key', 'was sent more than once');
   if (input[field] !== undefined && input[field] !== value)
     throw badField(field, 'and the header Idempotency-Key name two different ids');
+  if (input[field] === undefined) ctx.state.fieldOfKey = field;
   input[field] = value;
 }
 

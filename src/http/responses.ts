@@ -31,7 +31,7 @@ export function sendError(ctx: Context, error: unknown, requestId: string, log: 
   if (code === 'unavailable') ctx.set('Retry-After', '1');
   sendJson(ctx, errorCodes[code].status, {
     error: code,
-    message: failure.message,
+    message: sentenceOf(ctx, failure),
     ...(context.details === undefined ? {} : { details: context.details }),
     ...(context.limit === undefined
       ? {}
@@ -40,6 +40,15 @@ export function sendError(ctx: Context, error: unknown, requestId: string, log: 
     ...context.secondFactor,
     ...(code === 'internal_error' ? { requestId } : {}),
   });
+}
+
+/** What a field holds came by a header where the caller named it by one: the sentence speaks of that. */
+function sentenceOf(ctx: Context, { message, context }: ServiceError): string {
+  const { fieldOfKey } = ctx.state;
+  const detail = context.details?.[0];
+  return fieldOfKey !== undefined && detail?.path === fieldOfKey
+    ? `The header Idempotency-Key is not valid: ${detail.message}.`
+    : message;
 }
 
 /** An answer that has not been handed to koa: as it would leave, with the headers that go with whatever is answered. */
@@ -56,6 +65,8 @@ interface Answer {
 declare module 'koa' {
   interface DefaultState {
     answer?: Answer | undefined;
+    /** The input field that only the header Idempotency-Key has filled. */
+    fieldOfKey?: string | undefined;
   }
 }
 

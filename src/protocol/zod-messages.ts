@@ -15,13 +15,23 @@ function zodMessage(issue: z.core.$ZodRawIssue): string | undefined {
     case 'invalid_value':
       return `must be ${listChoices(issue.values.map(String))}`;
     case 'invalid_union': {
+      // Of the right kind, and refused for another reason: that is what to say.
+      const [reason, ...others] = issue.errors.flatMap(([first]) =>
+        first?.code === 'custom' && first.path.length === 0 ? [first.message] : [],
+      );
+      if (reason !== undefined && others.length === 0) return reason;
       const kinds = issue.errors.flatMap(([first]) =>
         first?.code === 'invalid_type' ? [typeName(first.expected)] : [],
       );
       return kinds.length === 0 ? undefined : `must be ${listChoices([...new Set(kinds)])}`;
     }
+    case 'invalid_key': {
+      const [reason] = issue.issues;
+      return reason === undefined ? undefined : `has a name that ${reason.message}`;
+    }
     case 'too_small':
-      if (issue.origin === 'string' && Number(issue.minimum) === 1) return 'must not be empty';
+      if (['string', 'array'].includes(issue.origin) && Number(issue.minimum) === 1)
+        return 'must not be empty';
       return boundMessage(issue.origin, issue.inclusive === false ? 'more than' : 'at least', issue.minimum);
     case 'too_big':
       return boundMessage(issue.origin, issue.inclusive === false ? 'less than' : 'at most', issue.maximum);
@@ -48,8 +58,9 @@ function typeName(expected: string): string {
 }
 
 function boundMessage(origin: string, relation: string, value: number | bigint): string {
-  if (origin === 'string') return `must have ${relation} ${value} characters`;
-  if (origin === 'array') return `must have ${relation} ${value} items`;
+  const ending = Number(value) === 1 ? '' : 's';
+  if (origin === 'string') return `must have ${relation} ${value} character${ending}`;
+  if (origin === 'array') return `must have ${relation} ${value} item${ending}`;
   return `must be ${relation} ${value}`;
 }
 

@@ -70,6 +70,22 @@ describe('a refused field is told what it must be', () => {
     ]);
   });
 
+  it('what is wrong with an attribute: its length, or its name', async () => {
+    const refusalOf = async (attributes: object): Promise<unknown> =>
+      (await visitor.call('PUT', '/visitor', { attributes })).body.details;
+    expect(await refusalOf({ plan: 'x'.repeat(1_001) })).toEqual([
+      { path: 'attributes.plan', message: 'must have at most 1000 characters' },
+    ]);
+    expect(await refusalOf({ '': 1 })).toEqual([
+      { path: 'attributes.', message: 'has a name that must not be empty' },
+    ]);
+  });
+
+  it('a list without an entry', async () => {
+    const reply = await operator.call('POST', '/conversations/bulk', { ids: [], act: 'accept' });
+    expect(reply.body.details).toEqual([{ path: 'ids', message: 'must not be empty' }]);
+  });
+
   it('whose conversations staff may ask for', async () => {
     const reply = await operator.call('GET', '/conversations?assignedTo=unknown');
     expect(reply.body.details).toEqual([

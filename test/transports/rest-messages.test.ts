@@ -427,6 +427,21 @@ describe('sending again', () => {
     ).toBe(400);
   });
 
+  it('a key that can not be is named as it came: by the header, or in the body', async () => {
+    const fresh = createVisitor(app, acme.application);
+    const key = 'x'.repeat(101);
+    const reply = await fresh.call('POST', '/conversations', {}, { 'idempotency-key': key });
+    expect(reply.body).toMatchObject({
+      message: 'The header Idempotency-Key is not valid: must have at most 100 characters.',
+      details: [{ path: 'idempotencyKey', message: 'must have at most 100 characters' }],
+    });
+    const talk = (await fresh.call('POST', '/conversations', {})).body.conversation.id as string;
+    const send = (body: object, headers = {}): Promise<{ body: { message: string } }> =>
+      fresh.call('POST', `/conversations/${talk}/messages`, { content: 'x', ...body }, headers);
+    expect((await send({}, { 'idempotency-key': key })).body.message).toMatch(/^The header Idempotency-Key /);
+    expect((await send({ clientMessageId: key })).body.message).toMatch(/^The field clientMessageId /);
+  });
+
   it('revives nothing that was deleted, nor in a closed conversation', async () => {
     const own = await createConversation(visitor);
     const send = () =>

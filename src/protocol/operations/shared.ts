@@ -159,7 +159,7 @@ export const naming = z.object({
 export const graceSeconds = z
   .int()
   .min(0)
-  .max(90 * 86_400)
+  .max(90 * 86_400, 'must be at most 90 days')
   .default(86_400);
 
 export const shortcut = z
