@@ -30,6 +30,7 @@ import {
   pushHosts,
   scannerPlace,
   wholeNumber,
+  wholeNumberOrUnlimited,
 } from './config/setting-values.ts';
 import { defaultRateLimits, formatRateLimit, parseRateLimit } from './services/tenants/plans.ts';
 
@@ -255,14 +256,14 @@ export const settings = {
     variable: 'DESKBELL_AUDIT_DAYS',
     fallback: '365',
     about: 'how many days the audit log is kept, or unlimited',
-    parse: (text) => (text === 'unlimited' ? null : wholeNumber(1, 36_500)(text)),
+    parse: wholeNumberOrUnlimited(1, 36_500),
   }),
   files: setting({
     flag: 'files',
     variable: 'DESKBELL_FILES',
     fallback: null,
     about:
-      'where files of messages are kept: s3://bucket/prefix?endpoint=https://s3.example.com&region=eu-1; otherwise in the data folder',
+      'where files of messages are kept: s3://bucket/prefix?endpoint=https://s3.example.com&region=eu-1, or file:///srv/deskbell-files for a folder that all servers share; otherwise in the data folder',
     parse: filesPlace,
   }),
   clamd: setting({

@@ -45,6 +45,7 @@ export async function runChecks(config: Config, now: number, options: DoctorChec
       clockAlone(now),
       ...(await checkAddresses(config, false)),
       ...(await mail(config, options)),
+      ...noRoundTrip(options),
       ...(await model(config)),
     ];
   }
@@ -80,6 +81,7 @@ async function databaseInstead(config: Config, now: number, options: DoctorCheck
     ...(await examineFiles(config, null)),
     ...(await checkAddresses(config, null)),
     ...(await mail(config, options)),
+    ...noRoundTrip(options),
     ...(await model(config)),
   ];
 }
@@ -292,6 +294,13 @@ async function mail(config: Config, options: MailCheckOptions): Promise<Finding[
 async function roundTrip(config: Config, seen: DataFolderReport): Promise<Finding> {
   const { checkRoundTrip } = await import('./mail-round-trip.ts');
   return checkRoundTrip(config, seen);
+}
+
+/** What is said of the mail that was asked for where no server on a folder could take it. */
+function noRoundTrip({ mailRoundTrip }: DoctorChecks): Finding[] {
+  return mailRoundTrip === true
+    ? [note('mail round trip', 'no mail was sent: this checks a server on a data folder')]
+    : [];
 }
 
 /** Nothing is said of pushes where no browser takes any. */

@@ -53,6 +53,14 @@ const placeholders: Partial<Record<SettingName, string>> = {
   aiModel: 'NAME',
   aiEmbeddingModel: 'NAME',
   aiTimeout: 'SECONDS',
+  files: 'PLACE',
+  filesUrl: 'URL',
+  clamd: 'ADDRESS',
+  pushHosts: 'HOSTS',
+  mailAddress: 'ADDRESS',
+  mailListen: 'ADDRESS',
+  mailTlsKey: 'FILE',
+  mailTlsCertificate: 'FILE',
 };
 
 /** Adds a flag for each of the settings; the data folder's is a global one. */

@@ -34,6 +34,9 @@ const typedAs: Readonly<Record<string, string>> = {
   password: 'the password',
   domain: 'the domain',
   graceSeconds: '--grace',
+  overlapSeconds: '--overlap',
+  releaseAfterMinutes: '--release-after',
+  escalation: '--escalate',
   webhookId: 'the webhook id',
   deliveryId: 'the delivery id',
   effectId: 'the id',
@@ -51,6 +54,17 @@ const typedAs: Readonly<Record<string, string>> = {
   synonyms: '--set',
 };
 
+/** The same where the command takes it by an option. */
+const typedAsOption: Readonly<Record<string, string>> = { applicationId: '--app', name: '--name' };
+
+/** What was typed, as far as a sentence about it needs to know. */
+export interface Typed {
+  /** A command as it should be typed next. */
+  command(text: string): string;
+  /** Whether the command has an option. @param flag with its dashes */
+  hasOption(flag: string): boolean;
+}
+
 // Errors of the store by name, not by class: their modules load the database driver.
 const refusals = new Set([
   'EngineError',
@@ -61,16 +75,10 @@ const refusals = new Set([
   'CommandError',
 ]);
 
-/**
- * @param command a command as it should be typed next
- * @returns the exit code and one sentence that says what was wrong and what to do
- */
-export function explain(
-  error: unknown,
-  command: (text: string) => string,
-): { readonly code: ExitCode; readonly line: string } {
+/** @returns the exit code and one sentence that says what was wrong and what to do */
+export function explain(error: unknown, typed: Typed): { readonly code: ExitCode; readonly line: string } {
   if (error instanceof ServiceError)
-    return { code: error.code === 'bad_request' ? 2 : 1, line: failureLine(error, command) };
+    return { code: error.code === 'bad_request' ? 2 : 1, line: failureLine(error, typed) };
   if (!(error instanceof Error)) return { code: 1, line: `Unexpected: ${String(error)}` };
   const driver = [error, error.cause].filter((one) => one instanceof Error).find(isDriverMissing);
   if (driver !== undefined)
@@ -98,18 +106,24 @@ const lists: readonly (readonly [RegExp, string])[] = [
   [/^No such webhook\b/, 'webhook list --org S'],
 ];
 
-function failureLine({ message, context }: ServiceError, command: (text: string) => string): string {
+function failureLine({ message, context }: ServiceError, typed: Typed): string {
   const list = lists.find(([form]) => form.test(message));
-  if (list !== undefined) return `${message} See: ${command(list[1])}`;
+  if (list !== undefined) return `${message} See: ${typed.command(list[1])}`;
   const detail = context.details?.[0];
   if (detail === undefined || detail.path === '') return message;
-  const field = detail.path.split('.')[0] ?? '';
-  // A path is what a person typed: `toString` is not among the fields.
-  const typed = Object.hasOwn(typedAs, field) ? typedAs[field] : undefined;
-  const label = typed === undefined ? detail.path : `${typed.charAt(0).toUpperCase()}${typed.slice(1)}`;
+  const label = labelOf(detail.path.split('.')[0] ?? '', typed) ?? detail.path;
   return /^(must|is|has) /.test(detail.message)
     ? `${label} ${detail.message}.`
     : `${label} is not right: ${detail.message}.`;
+}
+
+/** What a person typed for a field, as a sentence begins with it; undefined where that is not known. */
+function labelOf(field: string, { hasOption }: Typed): string | undefined {
+  // A path is what a person typed: `toString` is not among the fields.
+  const option = Object.hasOwn(typedAsOption, field) ? typedAsOption[field] : undefined;
+  if (option !== undefined && hasOption(option)) return option;
+  const words = Object.hasOwn(typedAs, field) ? typedAs[field] : undefined;
+  return words === undefined ? undefined : `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }
 
 function isDriverMissing(error: Error): boolean {

@@ -69,7 +69,9 @@ export async function main(argv: readonly string[], io: Io = processIo()): Promi
       return 2;
     }
     const { command } = createContext(io, program.opts<GlobalOptions>(), plainColumns);
-    const { code, line } = explain(error, command);
+    const { options } = commandOf(program, argv);
+    const hasOption = (flag: string): boolean => options.some(({ long }) => long === flag);
+    const { code, line } = explain(error, { command, hasOption });
     io.errors.write(`${sanitizeCell(line)}\n`);
     return code;
   }

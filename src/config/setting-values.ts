@@ -5,11 +5,25 @@ import { fileURLToPath } from 'node:url';
 
 export function wholeNumber(min: number, max: number): (text: string) => number {
   return (text) => {
-    const value = Number(text);
-    if (!/^[0-9]{1,9}$/.test(text) || value < min || value > max)
-      throw new Error(`it must be a whole number from ${min} to ${max}`);
+    const value = readWholeNumber(text, min, max);
+    if (value === null) throw new Error(`it must be a whole number from ${min} to ${max}`);
     return value;
   };
+}
+
+/** null: unlimited. */
+export function wholeNumberOrUnlimited(min: number, max: number): (text: string) => number | null {
+  return (text) => {
+    if (text === 'unlimited') return null;
+    const value = readWholeNumber(text, min, max);
+    if (value === null) throw new Error(`it must be a whole number from ${min} to ${max}, or unlimited`);
+    return value;
+  };
+}
+
+function readWholeNumber(text: string, min: number, max: number): number | null {
+  const value = Number(text);
+  return /^[0-9]{1,9}$/.test(text) && value >= min && value <= max ? value : null;
 }
 
 export function oneOf<T extends string>(values: readonly T[]): (text: string) => T {
@@ -117,7 +131,9 @@ function bucket(url: URL | null): Bucket {
     prefix.includes('//') ||
     !/^[a-z0-9-]{1,40}$/.test(region)
   )
-    throw new Error('it must be like s3://bucket/prefix?endpoint=https://s3.example.com&region=eu-central-1');
+    throw new Error(
+      'it must be like s3://bucket/prefix?endpoint=https://s3.example.com&region=eu-central-1, or like file:///srv/deskbell-files for a folder that all servers share',
+    );
   return { bucket: url.host, prefix, endpoint: endpoint === null ? null : baseUrl(endpoint), region };
 }
 

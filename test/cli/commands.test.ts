@@ -1,7 +1,14 @@
 // Owns: every command of the owner, run as a person or a script runs it: the real bin,
 // its JSON shapes, its text, and what it leaves on the data folder.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { deskbell, deskbellJson, deskbellProcessJson, ensureBuilt, temporaryFolder } from '../helpers/cli.ts';
+import {
+  deskbell,
+  deskbellJson,
+  deskbellProcessJson,
+  ensureBuilt,
+  inProcess,
+  temporaryFolder,
+} from '../helpers/cli.ts';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const isUuid: unknown = expect.stringMatching(uuid);
@@ -236,6 +243,17 @@ describe('keys', () => {
     expect([over.code, over.stderr]).toEqual([1, expect.stringContaining(`key create --app ${appId}`)]);
     expect((await deskbell(on('key', 'rotate', made.id, '--grace', 'soon'))).code).toBe(2);
   });
+});
+
+test('an empty list says whether there is nothing, or nothing of what was asked for', async () => {
+  const seen = async (...args: readonly string[]): Promise<string> =>
+    (await inProcess(on(...args), { terminal: true })).stdout.trim();
+  const hook = 'https://hooks.example.com/';
+  const { id } = await deskbellJson(on('webhook', 'create', hook, '--org', 'acme-gmbh'));
+  expect(await seen('audit', '--search', 'nothing like it')).toBe('No such entries.');
+  expect(await seen('mail', 'log', '--org', 'acme-gmbh', '--status', 'failed')).toBe('No such entries.');
+  expect(await seen('webhook', 'deliveries', id, '--status', 'failed')).toBe('No such deliveries.');
+  expect(await seen('webhook', 'deliveries', id)).toBe('Nothing was sent yet.');
 });
 
 describe('members', () => {

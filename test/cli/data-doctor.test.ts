@@ -117,6 +117,9 @@ describe('doctor', () => {
     );
     const nowhere = fresh();
     expect((await examine(['--data', nowhere, '--port', '0'])).code).toBe(0);
+    expect(
+      about(await examine(['--data', nowhere, '--port', '0', '--mail-round-trip']), 'mail round trip'),
+    ).toEqual(expect.objectContaining({ state: 'note', found: expect.stringContaining('no mail was sent') }));
     expect(await stat(nowhere).catch(() => null)).toBeNull();
   });
 

@@ -55,6 +55,11 @@ test.each([
   [['app', 'config', someId, '--set', 'locale'], /--set path=value/],
   [['key', 'create'], /--app/],
   [['key', 'rotate', someId, '--grace', '-1h'], /24h/],
+  [['key', 'rotate', someId, '--grace', '91d'], /^--grace must be at most 90 days\.$/m],
+  [['webhook', 'rotate', someId, '--overlap', '91d'], /^--overlap must be at most 90 days\.$/m],
+  [['org', 'set', 'acme', '--release-after', '1441'], /^--release-after must be at most 1440\.$/m],
+  [['org', 'set', 'acme', '--escalate', '1441:all:push'], /^--escalate must be at most 1440\.$/m],
+  [['export', '--visitor', someId, '--app', 'x'], /^--app must be a UUID\.$/m],
   [['member', 'remove', someId], /--yes/],
   [['member', 'role', someId, 'boss'], /admin, operator/],
   [
@@ -123,7 +128,10 @@ test.each([
   [['key', 'revoke', someId], /No such API key/],
   [['member', 'disable', someId], /No such member/],
   [['tail', '--org', 'unknown'], /No such organization/],
-  [['app', 'create', 'Second', '--org', 'small'], /deskbell org plan small premium/],
+  [
+    ['app', 'create', 'Second', '--org', 'small'],
+    /as many applications as it may have: 1\. .*deskbell org plan small premium/,
+  ],
 ])('what is not there or not allowed fails with 1: deskbell %j', async (args, line) => {
   await expectRefused([...args, '--data', data], 1, line);
 });
@@ -208,6 +216,13 @@ describe('settings', () => {
     }
   });
 
+  test('a setting that takes more than one form names all of them', async () => {
+    const refusalOf = async (...args: readonly string[]): Promise<string> =>
+      (await inProcess(['serve', ...args, '--data', join(folder, 'never')])).stderr;
+    expect(await refusalOf('--files', '/srv/files')).toMatch(/like s3:.*or like file:\/\/\/srv\//);
+    expect(await refusalOf('--audit-days', 'foo')).toMatch(/from 1 to 36500, or unlimited\.$/m);
+  });
+
   test('serve --help lists every setting with its variable and default', async () => {
     const { stdout, code } = await inProcess(['serve', '--help'], { columns: 500, terminal: true });
     expect(code).toBe(0);
@@ -216,6 +231,13 @@ describe('settings', () => {
       expect(stdout).toContain(variable);
       if (fallback !== null) expect(stdout).toContain(fallback);
     }
+    for (const words of [
+      '--files <PLACE>',
+      '--clamd <ADDRESS>',
+      '--mail-tls-key <FILE>',
+      '--files-url <URL>',
+    ])
+      expect(stdout).toContain(words);
   });
 });
 

@@ -69,6 +69,8 @@ async function listAudit(
         .join(' '),
       one.address ?? '',
     ]),
-    'Nothing has been done yet.',
+    [org, action, actor, subject, search, since].every((one) => one === undefined)
+      ? 'Nothing has been done yet.'
+      : 'No such entries.',
   );
 }

@@ -213,7 +213,7 @@ async function listDeliveries(
       one.createdAt,
       one.error ?? '',
     ]),
-    'Nothing was sent yet.',
+    status === undefined ? 'Nothing was sent yet.' : 'No such deliveries.',
   );
 }
 
