@@ -102,21 +102,28 @@ function isAboutOwner(error: unknown, { signIn }: Remote): boolean {
 }
 
 /**
- * The text to send: the argument, or all of standard input for `-` and when something is piped in.
+ * The text of a message or a canned reply: the argument, or all of standard input for `-` and when something is piped in.
+ * @param usage the command with the text as an argument
+ * @param done what was not done where there is none
  * @throws UsageError when there is none, it is too long or no UTF-8
  */
-export async function readText(context: Context, typed: string | undefined, usage: string): Promise<string> {
+export async function readText(
+  context: Context,
+  typed: string | undefined,
+  usage: string,
+  done: 'sent' | 'saved',
+): Promise<string> {
   const { input } = context.io;
   if (typed !== undefined && typed !== '-') return typed;
   if (typed === undefined && input.isTTY === true)
     throw new UsageError(
-      `Say what to send: ${context.remoteCommand(usage)}, or - to type it and end with Ctrl-D.`,
+      `Give the text: ${context.remoteCommand(usage)}, or - to type it and end with Ctrl-D.`,
     );
   const text = await readStandardInput(input, maxTextBytes, {
-    tooLong: 'What came on standard input is too long for a message; nothing was sent.',
-    notText: 'What came on standard input is not UTF-8 text; nothing was sent.',
+    tooLong: `What came on standard input is too long for a message; nothing was ${done}.`,
+    notText: `What came on standard input is not UTF-8 text; nothing was ${done}.`,
   });
-  if (text.trim() === '') throw new UsageError('Nothing came on standard input; nothing was sent.');
+  if (text.trim() === '') throw new UsageError(`Nothing came on standard input; nothing was ${done}.`);
   return text.replace(/\r?\n$/, '');
 }
 

@@ -31,7 +31,7 @@ export async function askFirstQuestions({
 }: Pick<Io, 'input' | 'errors'>): Promise<FirstAnswers> {
   const { operations } = await import('../protocol/operations.ts');
   const { name, email, password } = operations['members.add'].input.shape;
-  const dialogue = openPrompt(input, errors);
+  const dialogue = openPrompt(input, errors, 'Stopped; nothing was created.');
   try {
     return await askAll(dialogue, {
       name: (answer) => problemOf(name.safeParse(answer), 'A name has 1 to 100 characters.'),

@@ -4,7 +4,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, extname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import type { KnowledgeFormat } from '../protocol/assistant.ts';
 import { assistantLimits } from '../protocol/codes.ts';
-import { fileEndings, fileKindOf } from '../services/assistant/knowledge/files/file-kinds.ts';
+import { fileEndings, fileKindOf, fileTooLarge } from '../services/assistant/knowledge/files/file-kinds.ts';
 import { CommandError, messageOf } from './errors.ts';
 import { errorCode } from '../net/network-errors.ts';
 
@@ -98,8 +98,7 @@ export async function readDocument({ source, path }: FileTree['files'][number]):
   if (kind === undefined) return failed(`files that can be read end in ${fileEndings}`);
   try {
     const { size } = await stat(path);
-    if (size > assistantLimits.fileBytes)
-      return failed(`it is larger than ${assistantLimits.fileBytes / 1_000_000} MB: split it`);
+    if (size > assistantLimits.fileBytes) return failed(fileTooLarge);
     const bytes = await readFile(path);
     const reader = await import('../services/assistant/knowledge/files/read-file.ts');
     return { ok: true, source, ...(await reader.readFile(kind, bytes, 'command line')) };

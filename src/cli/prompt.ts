@@ -23,9 +23,12 @@ export interface Prompt {
   close(): void;
 }
 
-const cancelledMessage = 'Stopped; nothing was created.';
-
-export function openPrompt(input: InputStream, screen: OutputStream): Prompt {
+/** @param stopped what is said when the person leaves */
+export function openPrompt(
+  input: InputStream,
+  screen: OutputStream,
+  stopped = 'Stopped; nothing was changed.',
+): Prompt {
   let hidden = false;
   const echo = new Writable({
     // Synchronous: a write that waited would be hidden or shown by what is set later.
@@ -63,7 +66,7 @@ export function openPrompt(input: InputStream, screen: OutputStream): Prompt {
       if (line !== undefined) return line;
       if (left) {
         screen.write('\n');
-        throw new CommandError(cancelledMessage);
+        throw new CommandError(stopped);
       }
       const { promise, resolve } = Promise.withResolvers<void>();
       wake = resolve;

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { askFirstQuestions, createFirstResources, type FirstAnswers } from '../../src/cli/first-run.ts';
 import { localOn } from '../../src/cli/local.ts';
+import { openPrompt } from '../../src/cli/prompt.ts';
 import { readConfig } from '../../src/config.ts';
 import { openService } from '../../src/open-service.ts';
 import { outputStream, temporaryFolder } from '../helpers/cli.ts';
@@ -110,6 +111,11 @@ describe('the questions', () => {
       message: expect.stringContaining('nothing was created'),
     });
   });
+});
+
+test('leaving another question says that nothing was changed', async () => {
+  const prompt = openPrompt(new PassThrough().end(), outputStream(false));
+  await expect(prompt.ask('Which? ', () => null)).rejects.toThrow('Stopped; nothing was changed.');
 });
 
 describe('what comes of the answers', () => {

@@ -397,6 +397,16 @@ describe('knowledge add of a site', () => {
       [`${base}/b`]: 'removed',
     });
     expect(changes(await json<Added>(site()))).toEqual({ [`${base}/`]: 'unchanged' });
+    // What is known is read beside as many pages as were asked for.
+    pages = {
+      '/': '<p>Home.<a href=/a>a</a><a href=/b>b</a><a href=/c>c</a>',
+      '/a': 'a',
+      '/b': 'b',
+      '/c': 'c',
+    };
+    expect((await run(site('--prune', '--max-pages', '1'))).stderr).toBe(
+      'Stopped at 3 pages; at least 1 more was found. Read more with --max-pages N.\n',
+    );
   });
 
   it('says when there is more than it was allowed to read, and fails by a wrong address', async () => {
@@ -415,7 +425,7 @@ describe('knowledge add of a site', () => {
     ]);
     expect([short.code, short.stderr]).toEqual([
       0,
-      'Stopped at 2 pages; at least 1 more were found. Read more with --max-pages N.\n',
+      'Stopped at 2 pages; at least 1 more was found. Read more with --max-pages N.\n',
     ]);
     const wrong = await run(['knowledge', 'add', `${base}/nowhere`, '--app', appId, '--allow-private']);
     expect([wrong.code, wrong.stdout]).toEqual([1, expect.stringContaining('the server answered 404')]);
@@ -486,6 +496,8 @@ describe('knowledge test', () => {
     expect(failed.stdout).toMatch(/✗\s+How long does a refund really.*note\.txt.*Refunds/);
     expect(failed.stdout).not.toContain('Norway');
     expect((await test(path, '--min', '0.75')).code).toBe(0);
+    expect((await test(path, '--min', '0.757')).stderr).toContain('--min asks for 75.7 %.');
+    expect((await test(path, '--min', '0.79')).stderr).toContain('--min asks for 79 %.');
     expect(await json(['knowledge', 'test', '--app', appId, path, '--min', '0.7'])).toMatchObject({
       right: 3,
       total: 4,

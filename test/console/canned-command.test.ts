@@ -60,5 +60,8 @@ test('what can not be is one sentence that says what to do', async () => {
   const wrong = await inProcess(['canned', 'set', 'two words', 'x']);
   expect(wrong).toMatchObject({ code: 2, stdout: '' });
   expect(wrong.stderr).toMatch(/shortcut/);
-  expect(await inProcess(['canned', 'set', 'empty', '-'], { input: '' })).toMatchObject({ code: 2 });
+  expect(await inProcess(['canned', 'set', 'empty', '-'], { input: '' })).toMatchObject({
+    code: 2,
+    stderr: 'Nothing came on standard input; nothing was saved.\n',
+  });
 });

@@ -54,7 +54,7 @@ async function set(
   options: ServerOptions & { readonly markdown?: boolean },
   [typed = '', given]: readonly (string | undefined)[],
 ): Promise<void> {
-  const text = await readText(context, given, `canned set ${typed} TEXT`);
+  const text = await readText(context, given, `canned set ${typed} TEXT`, 'saved');
   const content = await toContent(text, options.markdown);
   const shortcut = bare(typed);
   const reply = await withRemote(context, options, async (remote) => {

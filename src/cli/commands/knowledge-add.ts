@@ -4,7 +4,9 @@ import type { Command } from 'commander';
 import manifest from '../../../package.json' with { type: 'json' };
 import { assistantLimits } from '../../protocol/codes.ts';
 import type { Output } from '../../protocol/operations.ts';
+import { contentTooLong } from '../../services/assistant/knowledge/files/file-kinds.ts';
 import { ServiceError } from '../../services/core/errors.ts';
+import { counted } from '../../text/text.ts';
 import type { WrapHandler, Context } from '../context.ts';
 import { CommandError, UsageError } from '../errors.ts';
 import { wholeNumberOr } from '../command-builder.ts';
@@ -131,10 +133,12 @@ async function addSite(
       URL.parse(one.source)?.host === start.host ? [[one.source, one]] : [],
     ),
   );
+  // To prune, what is known is looked at again beside the pages that are read.
+  const maxPages = flags.maxPages + (flags.prune === true ? known.size : 0);
   const pages = crawlSite({
     clock: local.service.engine.clock,
     start,
-    maxPages: flags.maxPages + (flags.prune === true ? known.size : 0),
+    maxPages,
     depth: flags.depth,
     withinFolder: flags.below === true,
     allowPrivate: flags.allowPrivate === true,
@@ -149,7 +153,7 @@ async function addSite(
     if (stop.signal.aborted) return;
     if (page.kind === 'left') {
       print.note(
-        `Stopped at ${flags.maxPages} pages; at least ${page.waiting} more were found. Read more with --max-pages N.`,
+        `Stopped at ${counted(maxPages, 'page')}; at least ${counted(page.waiting, 'more was', 'more were')} found. Read more with --max-pages N.`,
       );
       return;
     }
@@ -188,8 +192,7 @@ async function put(local: Local, flags: AddFlags, read: ReadDocument): Promise<O
   const { source } = read;
   if (!read.ok) return { source, change: 'failed', problem: read.problem };
   const { format, content, url } = read;
-  if (content.length > assistantLimits.content)
-    return { source, change: 'failed', problem: 'it is too long' };
+  if (content.length > assistantLimits.content) return { source, change: 'failed', problem: contentTooLong };
   try {
     const made = await local.run('knowledge.add', {
       applicationId: flags.app,
@@ -245,14 +248,12 @@ function show({ print }: Context, { source, change, title, passages, problem }: 
     problem ??
     [
       title === undefined || title === source ? '' : title,
-      passages === undefined ? '' : count(passages, 'passage'),
+      passages === undefined ? '' : counted(passages, 'passage'),
     ]
       .filter((one) => one !== '')
       .join(', ');
   print.line([styles[change], change.padEnd(9)], `  ${source}`, rest === '' ? '' : ['dim', `  ${rest}`]);
 }
-
-const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`;
 
 function summarise(
   context: Context,
@@ -282,5 +283,5 @@ function summarise(
   if (stopped)
     throw new CommandError('Stopped before the end. Run it again to go on: what is unchanged is left alone.');
   if (failed > 0)
-    throw new CommandError(`${count(failed, 'document')} of ${outcomes.length} could not be added.`);
+    throw new CommandError(`${counted(failed, 'document')} of ${outcomes.length} could not be added.`);
 }

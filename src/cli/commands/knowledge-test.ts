@@ -81,7 +81,9 @@ function report({ print }: Context, items: readonly Tested[], least: number): vo
     print.line(`${right} of ${items.length} right (${Math.floor(share * 100)} %).`);
   }
   if (share < least)
-    throw new CommandError(`Only ${right} of ${items.length} are right; --min asks for ${least * 100} %.`);
+    throw new CommandError(
+      `Only ${right} of ${items.length} are right; --min asks for ${+(least * 100).toFixed(2)} %.`,
+    );
 }
 
 type Answer = Output<'knowledge.ask'>;

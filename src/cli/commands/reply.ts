@@ -63,7 +63,7 @@ async function send(
   const text =
     given === undefined && files.length > 0
       ? files.map(({ name }) => name).join(', ')
-      : await readText(context, given, `${kind} ${typed} TEXT`);
+      : await readText(context, given, `${kind} ${typed} TEXT`, 'sent');
   const content = await toContent(text, options.markdown);
   const clientMessageId = options.once ?? newMessageKey(browserEnvironment());
   const body = {

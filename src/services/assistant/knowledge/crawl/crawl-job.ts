@@ -10,6 +10,7 @@ import { ServiceError, toServiceError } from '../../../core/errors.ts';
 import { JobLoop } from '../../../core/job-loop.ts';
 import type { Service, Tx } from '../../../service.ts';
 import { prepareContent, removeDocumentPassages, replacePassages, storeDocument } from '../documents.ts';
+import { contentTooLong } from '../files/file-kinds.ts';
 import type { CrawledPage } from './crawler.ts';
 import { crawlInThread } from './crawl-thread.ts';
 import { readProblems } from './crawls.ts';
@@ -243,7 +244,7 @@ async function keepPage(
   { url, format, content }: Extract<CrawledPage, { kind: 'page' }>,
 ): Promise<boolean> {
   if (content.length > assistantLimits.content)
-    return count(service, row, { failed: 1 }, { url, problem: 'it is too long' });
+    return count(service, row, { failed: 1 }, { url, problem: contentTooLong });
   const input = { source: url, url, format, content };
   try {
     const prepared = await prepareContent(service, row.organization_id, input);

@@ -1,6 +1,6 @@
 // What is known of files that must be converted before they are documents. Light: loaded with every command.
 
-import type { FileKind } from '../../../../protocol/codes.ts';
+import { assistantLimits, type FileKind } from '../../../../protocol/codes.ts';
 
 /** Files that must be converted in a thread. */
 export type ConvertedKind = Extract<FileKind, 'pdf' | 'docx'>;
@@ -9,6 +9,10 @@ export type ConvertedKind = Extract<FileKind, 'pdf' | 'docx'>;
 export class FileRefusedError extends Error {
   override readonly name = 'FileRefusedError';
 }
+
+/** What is wrong with a document, and with a file, that is larger than one may be. */
+export const contentTooLong = `it is larger than ${assistantLimits.content.toLocaleString('en')} characters: split it`;
+export const fileTooLarge = `it is larger than ${assistantLimits.fileBytes / 1_000_000} MB: split it`;
 
 /** What the worker answers. `problem` null: something else than the file's known faults. */
 export type WorkerReply = { readonly html: string } | { readonly problem: string | null };

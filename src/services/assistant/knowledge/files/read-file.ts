@@ -5,7 +5,13 @@ import { createFairLimit } from '../../../../net/fair-limit.ts';
 import { errorCode } from '../../../../net/network-errors.ts';
 import type { KnowledgeFormat } from '../../../../protocol/assistant.ts';
 import { assistantLimits, type FileKind } from '../../../../protocol/codes.ts';
-import { FileRefusedError, type ConvertedKind, type WorkerReply } from './file-kinds.ts';
+import {
+  contentTooLong,
+  fileTooLarge,
+  FileRefusedError,
+  type ConvertedKind,
+  type WorkerReply,
+} from './file-kinds.ts';
 
 export interface FileBounds {
   readonly timeoutMs: number;
@@ -41,7 +47,7 @@ export async function readFile(kind: FileKind, bytes: Uint8Array, turnOf: string
 }
 
 function decodeText(bytes: Uint8Array): string {
-  if (bytes.byteLength > maxTextBytes) throw new FileRefusedError(tooLong);
+  if (bytes.byteLength > maxTextBytes) throw new FileRefusedError(contentTooLong);
   if (bytes.includes(0)) throw new FileRefusedError('it is binary, or text in UTF-16: save it as UTF-8');
   let content: string;
   try {
@@ -50,11 +56,9 @@ function decodeText(bytes: Uint8Array): string {
     throw new FileRefusedError('it is not UTF-8: save it as UTF-8');
   }
   if (content.trim() === '') throw new FileRefusedError('it is empty');
-  if (content.length > assistantLimits.content) throw new FileRefusedError(tooLong);
+  if (content.length > assistantLimits.content) throw new FileRefusedError(contentTooLong);
   return content;
 }
-
-const tooLong = `it is larger than ${assistantLimits.content.toLocaleString('en')} characters: split it`;
 
 /** Where it is built the worker lies beside this file's chunk; in the sources it is a file of them. */
 const workerUrl = new URL(
@@ -71,8 +75,7 @@ export async function fileToHtml(
   bytes: Uint8Array,
   { timeoutMs, maxGrowth }: FileBounds = usual,
 ): Promise<string> {
-  if (bytes.byteLength > assistantLimits.fileBytes)
-    throw new FileRefusedError(`it is larger than ${assistantLimits.fileBytes / 1_000_000} MB: split it`);
+  if (bytes.byteLength > assistantLimits.fileBytes) throw new FileRefusedError(fileTooLarge);
   const worker = new Worker(workerUrl, {
     workerData: { kind, bytes, maxLength: assistantLimits.content },
     resourceLimits: { maxOldGenerationSizeMb: maxHeapMb, maxYoungGenerationSizeMb: 32 },
