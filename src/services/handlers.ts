@@ -359,7 +359,7 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'knowledge.synonyms': reads(knowledge.getSynonyms),
   'knowledge.setSynonyms': writes(knowledge.setSynonyms),
   'knowledge.ask': assistant.askKnowledge,
-  'knowledge.gaps': reads(learning.listGaps),
+  'knowledge.gaps': learning.listGaps,
   'knowledge.keepReply': preparesAndWrites(learning.prepareReply, learning.keepReply),
   'knowledge.keepQuestion': writes(learning.keepQuestion),
   'knowledge.questions': reads(learning.listQuestions),

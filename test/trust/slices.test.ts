@@ -97,7 +97,8 @@ it('a long document that was cut off in the middle is completed in the backgroun
   expect(await rowsOf(app, 'select 1 from knowledge_documents where edition > 0')).toHaveLength(1);
 });
 
-it('a long document is cut while others are served', async () => {
+/** How many turns of the loop others have while `work` runs. */
+async function countTurns(work: () => Promise<unknown>): Promise<number> {
   let turns = 0;
   let over = false;
   const counting = (async () => {
@@ -106,19 +107,49 @@ it('a long document is cut while others are served', async () => {
       turns += 1;
     }
   })();
-  const { prepareDocument } = await import('../../src/services/assistant/knowledge/documents.ts');
-  const { passages } = await prepareDocument(
-    { service: app.service, actor: { kind: 'local' }, address: null, contentLimit: 0 },
-    {
-      applicationId: acme.application.id,
-      source: 'book.md',
-      format: 'markdown',
-      content: sections(rows * 5, 'ink and paper'),
-    },
-  );
+  await work();
   over = true;
   await counting;
-  expect(passages.length).toBeGreaterThanOrEqual(rows * 5);
+  return turns;
+}
+
+it('unanswered questions are grouped while others are served', async () => {
+  await rowsOf(
+    app,
+    `with recursive series(value) as (select 1 union all select value + 1 from series where value < 500)
+     insert into ai_log (id, organization_id, application_id, mode, door, actor, question, outcome, sources, duration_ms, created_at)
+     select 'gap-' || value, (select id from organizations where slug = 'acme'), '${acme.application.id}', 'live', 'answer', 'visitor', hex(randomblob(500)), 'refused', '[]', 1, value
+     from series`,
+  );
+  const { monotonic } = app.clock;
+  let looks = 0;
+  // A slice takes three texts then.
+  vi.spyOn(app.clock, 'monotonic').mockImplementation(() => monotonic() + 5 * (looks += 1));
+  let total = 0;
+  const turns = await countTurns(async () => {
+    ({ total } = await app.local('knowledge.gaps', { applicationId: acme.application.id }));
+  });
+  expect(total).toBeGreaterThan(100);
+  // Each text is cut in one step, and compared in another one.
+  expect(turns).toBeGreaterThan(300);
+});
+
+it('a long document is cut while others are served', async () => {
+  const { prepareDocument } = await import('../../src/services/assistant/knowledge/documents.ts');
+  let found = 0;
+  const turns = await countTurns(async () => {
+    const { passages } = await prepareDocument(
+      { service: app.service, actor: { kind: 'local' }, address: null, contentLimit: 0 },
+      {
+        applicationId: acme.application.id,
+        source: 'book.md',
+        format: 'markdown',
+        content: sections(rows * 5, 'ink and paper'),
+      },
+    );
+    found = passages.length;
+  });
+  expect(found).toBeGreaterThanOrEqual(rows * 5);
   expect(turns).toBeGreaterThan(10);
 });
 

@@ -7,6 +7,7 @@ import type { AiLogRow, KnowledgeQuestionRow } from '../../../engine/rows.ts';
 import { accessApplication, accessKnowledgeDocument } from '../../core/access.ts';
 import { audit } from '../../core/audit.ts';
 import { badField, notFound, ServiceError } from '../../core/errors.ts';
+import { computeSlice } from '../../core/slices.ts';
 import { isoTime } from '../../core/serializers.ts';
 import type { OwnerCall, ReadTx, Service, Tx } from '../../service.ts';
 import { assertPlanHasAi } from '../../tenants/applications.ts';
@@ -21,19 +22,44 @@ import { indexTerms } from './retrieval/terms.ts';
  * @throws ServiceError not_found
  */
 export async function listGaps(
-  tx: ReadTx,
-  call: OwnerCall,
+  { service, actor }: OwnerCall,
   { applicationId, limit, offset }: Input<'knowledge.gaps'>,
 ): Promise<Output<'knowledge.gaps'>> {
-  const application = await accessApplication(tx, call.actor, applicationId);
-  const rows = await tx.repositories.aiLog.gaps(application.id, assistantLimits.gapEntries);
-  const groups = groupAlike(rows.map(({ question }) => question))
+  const { store } = service.engine;
+  const { application, rows } = await store.read(async (tx) => ({
+    application: await accessApplication(tx, actor, applicationId),
+    rows: await tx.repositories.aiLog.gaps(applicationId, assistantLimits.gapEntries),
+  }));
+  const alike = groupAlike(rows.map(({ question }) => question));
+  const found = await inSlices(service, application.organization_id, alike);
+  const groups = found
     .map((members) => members.flatMap((at) => rows[at] ?? []))
     .toSorted((one, other) => other.length - one.length);
   const page = groups.slice(offset, offset + limit);
-  const gaps: KnowledgeGap[] = [];
-  for (const group of page) gaps.push(await serializeGap(tx, application.id, group));
+  const gaps = await store.read(async (tx) => {
+    await accessApplication(tx, actor, applicationId);
+    const serialized: KnowledgeGap[] = [];
+    for (const group of page) serialized.push(await serializeGap(tx, application.id, group));
+    return serialized;
+  });
   return { gaps, total: groups.length, limit, offset };
+}
+
+/** Runs what goes step by step in its organization's turn, and lets others in. */
+async function inSlices<T>(
+  service: Service,
+  organizationId: string,
+  steps: Generator<void, T, void>,
+): Promise<T> {
+  for (;;) {
+    const step = await computeSlice(service, organizationId, (full) => {
+      for (;;) {
+        const next = steps.next();
+        if (next.done === true || full(1)) return next;
+      }
+    });
+    if (step.done === true) return step.value;
+  }
 }
 
 /** @param group newest first */
