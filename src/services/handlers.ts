@@ -324,7 +324,7 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'staff.conversations.transcript': reads(transcript.getTranscript),
   'staff.conversations.sendTranscript': preparesAndWrites(
     transcript.countTranscript,
-    transcript.sendTranscript,
+    transcript.requestTranscript,
   ),
   'webhooks.create': writes(webhooks.createWebhook),
   'webhooks.list': reads(webhooks.listWebhooks),

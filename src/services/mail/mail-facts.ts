@@ -34,3 +34,19 @@ export async function readMailFacts(
     addressVerified: visitor.verified === 1 && readVerifiedFields(visitor).includes('email'),
   };
 }
+
+/**
+ * Why no mails of a conversation go to its visitor; null: they go.
+ * @param askedByOwner whether the address was proven and its owner asks for this one: who wants no mails of their own
+ * accord may still ask
+ */
+export function whyNotMailed(
+  { conversation, settings }: Pick<MailFacts, 'conversation' | 'settings'>,
+  askedByOwner = false,
+): string | null {
+  if (conversation.mode !== 'live') return 'test data is not mailed';
+  if (settings.email.mode === 'off') return 'mail is switched off for this application';
+  return conversation.mail_stopped_at === null || askedByOwner
+    ? null
+    : 'the visitor wants no mails of this conversation';
+}

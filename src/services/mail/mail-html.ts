@@ -18,6 +18,8 @@ export interface MailPage {
   readonly words: MailWords;
   /** Whether answers come back: the line above which they are written stands on top. */
   readonly answers: boolean;
+  /** What the reader has to know of the messages, above them: that some are left out. */
+  readonly remarks?: readonly string[] | undefined;
   readonly messages: readonly ShownMessage[];
   readonly signature: string | null;
   /** Why it came; null: the reader asked for it. */
@@ -28,7 +30,7 @@ export interface MailPage {
 
 /** The text part. */
 export function mailText(page: MailPage): string {
-  const { words, messages, signature, answers, reason, stopUrl } = page;
+  const { words, remarks = [], messages, signature, answers, reason, stopUrl } = page;
   const parts = messages.map(({ name, text, files, at }) =>
     [
       at === undefined ? words.wrote(name) : `${name}, ${at}`,
@@ -43,6 +45,7 @@ export function mailText(page: MailPage): string {
   ];
   return [
     ...(answers ? [`-- ${words.above} --`] : []),
+    ...remarks,
     ...parts,
     ...(signature === null ? [] : [signature]),
     ...(foot.length === 0 ? [] : [`-- \n${foot.join('\n')}`]),
@@ -55,7 +58,7 @@ const rightToLeft = new Set(['ar']);
 
 /** The HTML part. */
 export function mailHtml(page: MailPage): string {
-  const { language, words, messages, signature, answers, reason, stopUrl } = page;
+  const { language, words, remarks = [], messages, signature, answers, reason, stopUrl } = page;
   const isRightToLeft = rightToLeft.has(language);
   // Fainter, not grey: no grey can be read on white and on black.
   const small = 'font-size:13px;line-height:1.5;opacity:.75';
@@ -87,6 +90,7 @@ export function mailHtml(page: MailPage): string {
     '<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" ',
     'style="table-layout:fixed;max-width:600px;overflow-wrap:anywhere;word-break:break-word;font-family:system-ui,-apple-system,Segoe UI,Roboto,Arial,sans-serif;font-size:16px;line-height:1.5">',
     ...(answers ? [row(`-- ${escapeHtml(words.above)} --`, small)] : []),
+    ...remarks.map((remark) => row(escapeHtml(remark), small)),
     ...messages.map(message),
     ...(signature === null ? [] : [row(linesToHtml(signature))]),
     ...(foot.length === 0

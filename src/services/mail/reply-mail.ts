@@ -8,14 +8,14 @@ import { scopeOfConversation } from '../core/scopes.ts';
 import { senderName } from '../core/serializers.ts';
 import { addEffect, type EffectOutcome } from '../outbox/effects.ts';
 import type { ReadTx, Service, Tx } from '../service.ts';
-import { organizationQuotas } from '../tenants/quotas.ts';
 import { headerText } from './header-text.ts';
 import { type CoveredConversations, replyDelayMs, replyEffect } from './reply-planner.ts';
-import { readMailFacts, type MailFacts } from './mail-facts.ts';
-import { mailAddressDigest, markAddress, refusesMail } from './mail-addresses.ts';
+import { readMailFacts, whyNotMailed, type MailFacts } from './mail-facts.ts';
+import { markAddress, refusesMail } from './mail-addresses.ts';
 import { automaticHeaders, type ComposedMail, type MailComposer } from './mail-effects.ts';
 import { fileNames, mailAttachments } from './mail-files.ts';
 import { mailHtml, mailText, storedHtmlToText, type MailPage, type ShownMessage } from './mail-html.ts';
+import { mailLimits, type MailLimit } from './mail-limits.ts';
 import { domainOf, receivesMail, senderAddress, type MailRoute } from './mail-server.ts';
 import { mailWords } from './mail-words.ts';
 import { makeReportToken, makeToken, replyAddress } from './reply-token.ts';
@@ -23,8 +23,6 @@ import { makeReportToken, makeToken, replyAddress } from './reply-token.ts';
 /** Messages in one mail; what is beyond goes in the next. */
 const maxMessages = 50;
 const conversationWindow = { limit: 1, windowMs: 600_000 };
-const addressWindow = { limit: 20, windowMs: 3_600_000 };
-const dayMs = 86_400_000;
 /** Our earlier mails of a conversation that a mail refers to, so that programs show them together. */
 const maxReferences = 10;
 
@@ -102,30 +100,21 @@ async function checkLimits(service: Service, row: EffectRow): Promise<EffectOutc
   // Asked first, so that what has nothing to send uses nothing up.
   const state = await store.read(async (tx) => {
     const selected = await selectMessages(tx, service, row);
-    if ('state' in selected) return selected;
-    const organization = await tx.repositories.organizations.byId(row.organization_id);
-    return {
-      address: selected.address,
-      perDay: organization === undefined ? 0 : organizationQuotas(organization).mailsPerDay,
-    };
+    return 'state' in selected ? selected : mailLimits(tx, service, row.organization_id, selected.address);
   });
   if ('state' in state) return state;
-  const { address, perDay } = state;
-  const digest = Buffer.from(mailAddressDigest(service, row.organization_id, address)).toString('base64');
-  const verdict = await limiter.take([
-    { key: `mail:conversation:${row.conversation_id}`, windows: [conversationWindow] },
-    { key: `mail:address:${digest}`, windows: [addressWindow] },
-    ...(perDay === null
-      ? []
-      : [{ key: `mail:organization:${row.organization_id}`, windows: [{ limit: perDay, windowMs: dayMs }] }]),
-  ]);
+  const limits: readonly MailLimit[] = [
+    {
+      check: { key: `mail:conversation:${row.conversation_id}`, windows: [conversationWindow] },
+      cause: 'per_visitor',
+      why: 'one mail of a conversation goes in ten minutes',
+    },
+    ...state,
+  ];
+  const verdict = await limiter.take(limits.map(({ check }) => check));
   if (verdict.ok) return null;
-  const why = [
-    'one mail of a conversation goes in ten minutes',
-    'this address has had 20 mails in an hour',
-    `the organization has sent its ${perDay ?? 0} mails of this day`,
-  ][verdict.failed];
-  return { state: 'later', at: clock.now() + verdict.retryAfterMs, why: why ?? 'a limit of mails' };
+  const why = limits[verdict.failed]?.why ?? 'a limit of mails';
+  return { state: 'later', at: clock.now() + verdict.retryAfterMs, why };
 }
 
 type Selected = Omit<Claimed, 'lastOfVisitor' | 'earlier' | 'ownSignature'>;
@@ -138,11 +127,10 @@ async function selectMessages(
 ): Promise<Selected | EffectOutcome> {
   const facts = row.conversation_id === null ? null : await readMailFacts(tx, row.conversation_id);
   if (facts === null) return skipped('the conversation is not there any more');
-  const { conversation, settings, address } = facts;
+  const { conversation, address } = facts;
   if (address === null) return skipped('the visitor has no address');
-  if (settings.email.mode === 'off') return skipped('mail is switched off for this application');
-  if (conversation.mail_stopped_at !== null)
-    return skipped('the visitor wants no mails of this conversation');
+  const why = whyNotMailed(facts);
+  if (why !== null) return skipped(why);
   const refused = await refusesMail(tx, service, conversation.organization_id, address);
   if (refused !== null) return skipped(refused);
   const unread = await unreadAnswers(tx, conversation);

@@ -4,7 +4,7 @@ import type { EventRow, MessageWithSender } from '../../engine/rows.ts';
 import { isVisitorId } from '../core/actor.ts';
 import type { EffectPlanner, NewEffect } from '../outbox/effects.ts';
 import type { ReadTx, Service } from '../service.ts';
-import { readMailFacts, type MailFacts } from './mail-facts.ts';
+import { readMailFacts, whyNotMailed, type MailFacts } from './mail-facts.ts';
 
 /** More conversations than these are looked up again. */
 const maxCovered = 20_000;
@@ -74,17 +74,13 @@ async function planReply(
     event.message_id === null ? undefined : await tx.repositories.messages.byId(event.message_id);
   if (message?.sender_role !== 'operator' || message.internal === 1 || message.deleted_at !== null) return [];
   const facts = await readMailFacts(tx, message.conversation_id);
-  if (facts === null || !mayBeMailed(facts)) return [];
+  if (facts === null || facts.address === null || whyNotMailed(facts) !== null) return [];
   if (await tx.repositories.effects.waitsUnclaimed('mail', 'reply', message.conversation_id)) {
     covered.cover(message.conversation_id);
     return [];
   }
   covered.close(message.conversation_id);
   return [replyEffect(facts, message)];
-}
-
-function mayBeMailed({ conversation, settings, address }: MailFacts): boolean {
-  return address !== null && settings.email.mode !== 'off' && conversation.mail_stopped_at === null;
 }
 
 /** For how long an answer may be read before it is mailed, ms. A visitor who wrote by mail waits for a mail. */

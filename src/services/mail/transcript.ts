@@ -1,18 +1,20 @@
 // A conversation as a mail: what visitor and staff wrote, without notes. A visitor gets it at their own address only.
-import type { MessageWithSender } from '../../engine/rows.ts';
+import type { EffectRow, MessageWithSender } from '../../engine/rows.ts';
 import type { Input, Output } from '../../protocol/operations.ts';
-import { accessConversation, findVisitor } from '../core/access.ts';
+import { accessConversation } from '../core/access.ts';
+import type { MemberActor, VisitorActor } from '../core/actor.ts';
 import { rateLimited, ServiceError } from '../core/errors.ts';
-import { addEffect } from '../outbox/effects.ts';
-import type { MemberCall, ParticipantCall, ReadTx, Service, Tx, VisitorCall } from '../service.ts';
+import { addEffect, type EffectOutcome } from '../outbox/effects.ts';
+import type { MemberCall, ParticipantCall, ReadTx, Service, Tx } from '../service.ts';
 import { headerText } from './header-text.ts';
 import { refusesMail } from './mail-addresses.ts';
 import { automaticHeaders, type MailComposer } from './mail-effects.ts';
 import { fileNames } from './mail-files.ts';
 import { mailHtml, mailText, type MailPage } from './mail-html.ts';
 import { domainOf, mailRoute, noMailServer, receivesMail, senderAddress } from './mail-server.ts';
+import { readMailFacts, whyNotMailed, type MailFacts } from './mail-facts.ts';
+import { mailLimits } from './mail-limits.ts';
 import { mailWords } from './mail-words.ts';
-import { readMailFacts, type MailFacts } from './mail-facts.ts';
 import { returnPath, shownMessage, stopAddress, unsubscribeHeaders } from './reply-mail.ts';
 import { makeToken, replyAddress } from './reply-token.ts';
 
@@ -20,66 +22,121 @@ import { makeToken, replyAddress } from './reply-token.ts';
 const maxMessages = 500;
 const windows = [{ limit: 5, windowMs: 3_600_000 }];
 
-/** Counts a transcript against its conversation. @throws ServiceError rate_limit_exceeded */
+/**
+ * Counts a transcript against its conversation, and as every mail against its address and organization. One that is
+ * refused counts nowhere.
+ * @returns the address that it was counted against
+ * @throws ServiceError not_found, conflict, rate_limit_exceeded
+ */
 export async function countTranscript(
   { service, actor }: ParticipantCall,
   { conversationId }: { conversationId: string },
-): Promise<void> {
-  await service.engine.store.read(async (tx) => accessConversation(tx, actor, conversationId));
-  const verdict = await service.engine.limiter.take([{ key: `transcript:${conversationId}`, windows }]);
-  if (!verdict.ok) throw rateLimited('per_visitor', windows, verdict.window, verdict.retryAfterMs);
+): Promise<string> {
+  const { address, limits } = await service.engine.store.read(async (tx) => {
+    const facts = await findFacts(tx, service, actor, conversationId);
+    const { shown } = await readMessages(tx, conversationId, quotesVisitor(facts));
+    if (shown.length === 0) throw refusal('there is nothing in it that may go to this address');
+    return {
+      address: facts.address,
+      limits: await mailLimits(tx, service, actor.organizationId, facts.address),
+    };
+  });
+  const verdict = await service.engine.limiter.take([
+    { key: `transcript:${conversationId}`, windows },
+    ...limits.map(({ check }) => check),
+  ]);
+  if (verdict.ok) return address;
+  const reached = limits[verdict.failed - 1];
+  throw rateLimited(
+    reached?.cause ?? 'per_visitor',
+    reached?.check.windows ?? windows,
+    verdict.window,
+    verdict.retryAfterMs,
+    'Too many mails',
+  );
 }
 
 /**
  * Has a conversation sent to its visitor. What a visitor wrote goes to an address that was proven only: who typed one
  * need not own it.
+ * @param counted the address that it was counted against
  * @throws ServiceError not_found, conflict
  */
 export async function requestTranscript(
   tx: Tx,
-  call: VisitorCall,
+  { service, actor }: ParticipantCall,
   { conversationId }: Input<'conversations.transcript'>,
+  counted: string,
 ): Promise<{ success: true }> {
-  const conversation = await accessConversation(tx, call.actor, conversationId);
-  const visitor = await findVisitor(tx, call.actor);
-  return queueTranscript(tx, call.service, conversation.id, visitor?.email ?? null);
-}
-
-/** The same by staff. @throws ServiceError not_found, conflict */
-export async function sendTranscript(
-  tx: Tx,
-  call: MemberCall,
-  { conversationId }: Input<'staff.conversations.sendTranscript'>,
-): Promise<{ success: true }> {
-  await accessConversation(tx, call.actor, conversationId);
-  const facts = await readMailFacts(tx, conversationId);
-  return queueTranscript(tx, call.service, conversationId, facts?.address ?? null);
-}
-
-async function queueTranscript(
-  tx: Tx,
-  service: Service,
-  conversationId: string,
-  address: string | null,
-): Promise<{ success: true }> {
-  const facts = await readMailFacts(tx, conversationId);
-  if (facts === null || address === null)
-    throw new ServiceError('conflict', 'The visitor has no e-mail address: give one first.');
-  const { organization_id: organizationId } = facts.conversation;
-  if ((await mailRoute(service, tx, organizationId)) === null)
-    throw new ServiceError('conflict', `It can't be sent: ${noMailServer}.`);
-  if ((await refusesMail(tx, service, organizationId, address)) !== null)
-    throw new ServiceError('conflict', 'This address takes no mails.');
+  const { conversation, address } = await findFacts(tx, service, actor, conversationId);
+  if (address !== counted) throw new ServiceError('conflict', 'The address was changed just now: ask again.');
   await addEffect(tx, service, {
     kind: 'mail',
     key: `transcript:${service.engine.clock.newId()}`,
     about: 'transcript',
-    organizationId,
+    organizationId: conversation.organization_id,
     conversationId,
     recipient: address,
     retryForMs: 3_600_000,
   });
   return { success: true };
+}
+
+type AddressedFacts = MailFacts & { readonly address: string };
+
+const refusal = (why: string): ServiceError => new ServiceError('conflict', `It can't be sent: ${why}.`);
+
+/** What a transcript that may be sent depends on. @throws ServiceError not_found, conflict */
+async function findFacts(
+  tx: ReadTx,
+  service: Service,
+  actor: VisitorActor | MemberActor,
+  conversationId: string,
+): Promise<AddressedFacts> {
+  const { organization_id: organizationId } = await accessConversation(tx, actor, conversationId);
+  const facts = await readMailFacts(tx, conversationId);
+  if (facts === null || facts.address === null)
+    throw new ServiceError('conflict', 'The visitor has no e-mail address: give one first.');
+  const { address, addressVerified } = facts;
+  if ((await mailRoute(service, tx, organizationId)) === null) throw refusal(noMailServer);
+  const why = whyNotMailed(facts, actor.kind === 'visitor' && addressVerified);
+  if (why !== null) throw refusal(why);
+  if ((await refusesMail(tx, service, organizationId, address)) !== null)
+    throw new ServiceError('conflict', 'This address takes no mails.');
+  return { ...facts, address };
+}
+
+/** Whether a visitor's own words go to their address: it was proven, or the conversation was begun from it. */
+function quotesVisitor({ conversation, addressVerified }: MailFacts): boolean {
+  return addressVerified || conversation.channel === 'email';
+}
+
+const isVisitors = ({ sender_role: role }: MessageWithSender): boolean => role === 'visitor';
+
+/** @returns the newest messages with the newest first, and which of them are shown */
+async function readMessages(
+  { repositories }: ReadTx,
+  conversationId: string,
+  withVisitors: boolean,
+): Promise<{
+  readonly newest: readonly MessageWithSender[];
+  readonly shown: readonly MessageWithSender[];
+  /** Whether there are older ones. */
+  readonly cut: boolean;
+}> {
+  const found = await repositories.messages.page({
+    conversationId,
+    notes: false,
+    order: 'desc',
+    limit: maxMessages + 1,
+    offset: 0,
+  });
+  const newest = found.slice(0, maxMessages);
+  return {
+    newest,
+    shown: newest.filter((message) => withVisitors || !isVisitors(message)),
+    cut: found.length > maxMessages,
+  };
 }
 
 /** A conversation as text and HTML. @throws ServiceError not_found */
@@ -91,12 +148,16 @@ export async function getTranscript(
   await accessConversation(tx, actor, conversationId);
   const facts = await readMailFacts(tx, conversationId);
   if (facts === null) throw new ServiceError('not_found', 'No such conversation.');
-  const { page, subject } = await readPage(tx, service, facts, { quotesVisitor: true, answers: false });
+  const { page, subject } = await readPage(tx, service, facts, {
+    withVisitors: true,
+    answers: false,
+  });
   return { subject, text: mailText(page), html: mailHtml(page) };
 }
 
 interface PageOptions {
-  readonly quotesVisitor: boolean;
+  /** Whether the visitor's own messages are in it. */
+  readonly withVisitors: boolean;
   readonly answers: boolean;
 }
 
@@ -104,17 +165,10 @@ async function readPage(
   tx: ReadTx,
   service: Service,
   { conversation, settings, applicationName, address }: MailFacts,
-  { quotesVisitor, answers }: PageOptions,
+  { withVisitors, answers }: PageOptions,
 ): Promise<{ page: MailPage; subject: string; team: string }> {
-  const newest = await tx.repositories.messages.page({
-    conversationId: conversation.id,
-    notes: false,
-    order: 'desc',
-    limit: maxMessages,
-    offset: 0,
-  });
-  const files = await fileNames(tx, newest);
-  const isVisitors = ({ sender_role: role }: MessageWithSender): boolean => role === 'visitor';
+  const { newest, shown, cut } = await readMessages(tx, conversation.id, withVisitors);
+  const files = await fileNames(tx, shown);
   const last = newest.find(isVisitors);
   const team = headerText(settings.email.fromName ?? applicationName);
   const { words, language } = mailWords(settings.locale, last?.content_text ?? last?.content ?? '');
@@ -130,17 +184,18 @@ async function readPage(
       language,
       words,
       answers,
-      messages: newest
-        .toReversed()
-        .filter((message) => quotesVisitor || !isVisitors(message))
-        .map((message) => ({
-          ...shownMessage(message, files.get(message.id)),
-          ...(isVisitors(message) && answers ? { name: words.you } : {}),
-          at: time.format(message.created_at),
-        })),
+      remarks: [
+        ...(withVisitors || shown.length === newest.length ? [] : [words.ownLeftOut]),
+        ...(cut ? [words.olderLeftOut(maxMessages)] : []),
+      ],
+      messages: shown.toReversed().map((message) => ({
+        ...shownMessage(message, files.get(message.id)),
+        ...(isVisitors(message) && answers ? { name: words.you } : {}),
+        at: time.format(message.created_at),
+      })),
       signature: settings.email.signature,
       reason: null,
-      stopUrl: answers || !quotesVisitor ? stopAddress(service, conversation, address ?? '') : null,
+      stopUrl: answers || !withVisitors ? stopAddress(service, conversation, address ?? '') : null,
     },
   };
 }
@@ -148,21 +203,12 @@ async function readPage(
 /** Composes transcripts. */
 export function createTranscriptComposer(service: Service): MailComposer {
   return async (row, route) => {
-    const facts = await service.engine.store.read(async (tx) => {
-      const found = row.conversation_id === null ? null : await readMailFacts(tx, row.conversation_id);
-      // An address that was changed since is another person's.
-      return found === null || found.address !== row.recipient ? null : found;
-    });
-    if (facts === null || facts.address === null)
-      return { state: 'skipped', why: 'the visitor has another address now' };
-    const { conversation, settings, address, addressVerified } = facts;
+    const facts = await service.engine.store.read((tx) => findFactsAgain(tx, service, row));
+    if ('state' in facts) return facts;
+    const { conversation, settings, address } = facts;
     const answers = await receivesMail(service, conversation.organization_id);
     const { page, subject, team } = await service.engine.store.read((tx) =>
-      readPage(tx, service, facts, {
-        // A conversation that was begun by mail was begun from this address.
-        quotesVisitor: addressVerified || conversation.channel === 'email',
-        answers,
-      }),
+      readPage(tx, service, facts, { withVisitors: quotesVisitor(facts), answers }),
     );
     const replyTo = replyAddress(route.address, makeToken(service, 'reply', conversation));
     return {
@@ -183,4 +229,22 @@ export function createTranscriptComposer(service: Service): MailComposer {
       },
     };
   };
+}
+
+/** What a planned transcript depends on, unless it may not go any more. */
+async function findFactsAgain(
+  tx: ReadTx,
+  service: Service,
+  row: EffectRow,
+): Promise<AddressedFacts | EffectOutcome> {
+  const skipped = (why: string): EffectOutcome => ({ state: 'skipped', why });
+  const facts = row.conversation_id === null ? null : await readMailFacts(tx, row.conversation_id);
+  // An address that was changed since is another person's.
+  if (facts === null || facts.address === null || facts.address !== row.recipient)
+    return skipped('the visitor has another address now');
+  const { mail_stopped_at: stoppedAt } = facts.conversation;
+  // A stop that was there before was weighed when it was asked for.
+  const why = whyNotMailed(facts, stoppedAt !== null && stoppedAt < row.created_at);
+  const refused = why ?? (await refusesMail(tx, service, row.organization_id, facts.address));
+  return refused === null ? { ...facts, address: facts.address } : skipped(refused);
 }
