@@ -44,8 +44,11 @@ export function preview(text: string, max = 120): string {
   return `${line.slice(0, end).trimEnd()}…`;
 }
 
-// A single grapheme can be longer than any limit (stacked combining marks); then only the surrogate pair counts.
-function codePointBoundary(text: string, at: number): number {
+/**
+ * The place at or just before `at` that parts no surrogate pair. A single grapheme can be longer than any limit (stacked
+ * combining marks); then only the pair counts.
+ */
+export function codePointBoundary(text: string, at: number): number {
   const code = at > 0 ? text.charCodeAt(at - 1) : 0;
   return code >= 0xd800 && code <= 0xdbff ? at - 1 : at;
 }

@@ -214,6 +214,50 @@ describe('an answer by mail', () => {
     expect(last?.attachments?.map(({ name }) => name)).toEqual(['notes.txt']);
     expect(await rowsOf(app, "select 1 from files where name = 'notes.txt'")).toHaveLength(1);
   });
+
+  it('is cut where it is longer than a message, says so, and still names the files that are not with it', async () => {
+    const one = await talk();
+    const mark = '…\n\n(The mail was longer: its end is missing.)';
+    const mail = (text: string, names: readonly string[]): string =>
+      [
+        `From: ${one.address}`,
+        'Content-Type: multipart/mixed; boundary=b1',
+        '',
+        `--b1\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: 8bit\r\n\r\n${text}`,
+        ...names.map(
+          (name) =>
+            `--b1\r\nContent-Type: application/octet-stream\r\nContent-Disposition: attachment; filename="${name}"\r\n\r\nMZ`,
+        ),
+        '--b1--\r\n',
+      ].join('\r\n');
+    const arrives = async (raw: string, from = one.address): Promise<string> => {
+      expect(await sendMail(port, { from, to: one.replyTo, raw })).toBe(250);
+      return (await messagesOf(one.id)).at(-1)?.content ?? '';
+    };
+    const long = 'word '.repeat(2_000);
+    const named = await arrives(mail(long, ['virus.exe']));
+    expect(named.length).toBeLessThanOrEqual(5_000);
+    expect(named).toMatch(/^(?:word ){900}/);
+    expect(named.endsWith(`${mark}\n\n[virus.exe]`)).toBe(true);
+    // No character is cut in two.
+    const halves = await arrives(mail(`x${'😀'.repeat(4_000)}`, []));
+    expect(halves.isWellFormed()).toBe(true);
+    expect(halves.endsWith(`😀${mark}`)).toBe(true);
+    // Many long names leave room for the text.
+    const names = Array.from({ length: 20 }, (_, at) => `${'n'.repeat(180)}${at}.exe`);
+    const crowded = await arrives(mail(long, names));
+    expect(crowded.length).toBeLessThanOrEqual(5_000);
+    expect(crowded).toMatch(/^(?:word ){500}/);
+    expect(crowded.endsWith('…]')).toBe(true);
+    const note = await arrives(
+      mail(long, ['virus.exe']).replace(one.address, 'other@example.net'),
+      'other@example.net',
+    );
+    expect(note).toMatch(/^From another address \(other@example\.net\):/);
+    expect(note.endsWith(`${mark}\n\n[virus.exe]`)).toBe(true);
+    // What is just as long as a message is whole.
+    expect(await arrives(mail('y'.repeat(5_000), []))).toBe('y'.repeat(5_000));
+  });
 });
 
 describe('who may write', () => {

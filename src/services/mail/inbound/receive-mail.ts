@@ -2,7 +2,7 @@
 // and nothing else of a mail does. What a stranger sends to it is a note for staff; what a program sends is dropped.
 import { sizeLimits } from '../../../protocol/codes.ts';
 import type { ApplicationRow, ConversationWithVisitor, FileRow, VisitorRow } from '../../../engine/rows.ts';
-import { hasVisibleText } from '../../../text/text.ts';
+import { codePointBoundary, hasVisibleText, preview } from '../../../text/text.ts';
 import { stripInvisible } from '../../../text/strip-invisible.ts';
 import { appendMessage, type MessageContent } from '../../chat/append-message.ts';
 import { limitMail, limitMailSender, type MailSender } from '../../auth/rate-limits.ts';
@@ -44,6 +44,10 @@ export type MailOutcome =
 
 /** Recipients beyond these are not looked at. */
 const maxRecipients = 20;
+/** Characters that the names of files take of a message at most. */
+const maxNames = 2_000;
+/** Stands where the text of a mail was cut. */
+const cutMark = '…\n\n(The mail was longer: its end is missing.)';
 const ignored = (why: string): MailOutcome & { state: 'ignored' } => ({ state: 'ignored', why });
 
 /** Where a recipient's address leads. */
@@ -300,7 +304,9 @@ function writeNote(
   key: string,
 ): Promise<MailOutcome> {
   const from = headerText(mail.from ?? '');
-  const content = plainContent(`From another address (${from}):\n\n${bodyOf(mail, namesOf(mail.files))}`);
+  const content = plainContent(
+    bodyOf(mail, namesOf(mail.files), { above: `From another address (${from}):\n\n` }),
+  );
   return service.engine.store.write(scopeOfConversation(conversation), async (tx) => {
     const sender = {
       id: conversation.application_id,
@@ -324,7 +330,7 @@ async function writeMessage(
   mail: ParsedMail,
   key: string,
 ): Promise<MailOutcome> {
-  const content = plainContent(bodyOf(mail, refused, files));
+  const content = plainContent(bodyOf(mail, refused, { files }));
   return service.engine.store.write({ organization: conversation.organization_id }, async (tx) => {
     const now = await tx.repositories.conversations.byId(conversation.id);
     if (now === undefined) return ignored('the conversation is not there any more');
@@ -426,16 +432,26 @@ function visitorIdOf({ secrets }: Service, applicationId: string, address: strin
   return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
-/** What a mail says: its text, else its subject; and the names of files that are not with it. */
-function bodyOf(mail: ParsedMail, missing: readonly string[], files: readonly FileRow[] = []): string {
+/**
+ * What a mail says: its text, else its subject; and the names of files that are not with it. A text that is longer than a
+ * message is cut and says so; what stands around it stays.
+ */
+function bodyOf(
+  mail: ParsedMail,
+  missing: readonly string[],
+  { files = [], above = '' }: { readonly files?: readonly FileRow[]; readonly above?: string } = {},
+): string {
   const text = stripInvisible(mail.text).trim();
   const said = hasVisibleText(text)
     ? text
     : files.length > 0
       ? namesOf(files).join(', ')
       : headerText(mail.subject);
-  const names = missing.length === 0 ? '' : `\n\n[${missing.join(', ')}]`;
-  return `${said}${names}`.trim();
+  const names = missing.length === 0 ? '' : `\n\n[${preview(missing.join(', '), maxNames)}]`;
+  const room = sizeLimits.contentRest - above.length - names.length;
+  if (said.length <= room) return `${above}${said}${names}`.trim();
+  const end = codePointBoundary(said, Math.max(0, room - cutMark.length));
+  return `${above}${said.slice(0, end).trimEnd()}${cutMark}${names}`;
 }
 
 /** A text as a message; one that shows nothing is said to be empty. */
