@@ -81,7 +81,7 @@ export const deskTexts = {
   mentionedBy: '{name} mentioned you in a note',
   givenToYou: 'You have been given a conversation',
   snoozeOver: 'The time of a snoozed conversation has come',
-  waitsLong: 'A visitor has been waiting for {n} min',
+  waitsLong: 'No one has accepted a visitor within {n} min',
   notifyTest: 'Notifications work',
   notificationsOn: 'Notifications are on.',
   notificationsOff: 'Notifications are off until you turn them on again.',

@@ -67,7 +67,7 @@ describe('what the service tells', () => {
     await fixture.settle();
     expect(fixture.notifications.filter((line) => line.startsWith('notify'))).toEqual([
       'notify Ann mentioned you in a note|Visitor 1',
-      'notify A visitor has been waiting for 5 min|the visitor',
+      'notify No one has accepted a visitor within 5 min|the visitor',
       'notify Notifications work|',
     ]);
     fixture.staff.emit('notification:cleared', { conversationId: id });

@@ -1,6 +1,7 @@
 // What members are told by push, mail and bell while things happen on a real server: what it says, to whom, when not, and
 // what becomes of browsers and mail servers that fail.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { noticeFor } from '../../src/services/notifications/notice.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { request, type TestSocket } from '../helpers/client.ts';
 import { rowsOf } from '../helpers/database.ts';
@@ -447,7 +448,7 @@ describe('when no member accepts', () => {
     app.clock.advance(2_000);
     await eventually(() => expect(of(annsBrowser)).toHaveLength(1));
     expect(of(annsBrowser)[0]).toMatchObject({
-      title: 'A visitor has been waiting for 2 min',
+      title: 'No one has accepted a visitor within 2 min',
       conversationId: id,
     });
     expect(await socket.receives('notification:new')).toMatchObject({ event: 'waiting', minutes: 2 });
@@ -568,4 +569,21 @@ describe('the test', () => {
     ]);
     expect(await effects()).toEqual([]);
   });
+});
+
+it('calls who has no name in the language of who is told', async () => {
+  const id = await createConversation(createVisitor(app, acme.application), 'My order');
+  const conversation = await app.service.engine.store.read(async ({ repositories }) =>
+    repositories.conversations.byId(id),
+  );
+  if (conversation === undefined) throw new Error('The conversation is not there.');
+  const subject = { conversation, message: null, by: null, minutes: 0 };
+  const told = { shows: 'name', locale: 'de' } as const;
+  expect(noticeFor({ ...subject, event: 'new' }, told).body).toBe('Besucher');
+  expect(noticeFor({ ...subject, event: 'assigned' }, told).title).toBe(
+    'Ein Teammitglied hat Ihnen ein Gespräch übergeben',
+  );
+  expect(noticeFor({ ...subject, event: 'mention' }, told).title).toBe(
+    'Ein Teammitglied hat Sie in einer Notiz erwähnt',
+  );
 });

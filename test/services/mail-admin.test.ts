@@ -122,6 +122,23 @@ describe('the log of the outbox', () => {
   });
 });
 
+describe('a test mail', () => {
+  it('speaks the language of who asks for it', async () => {
+    const subjectOf = async (to: string): Promise<string | undefined> => {
+      expect((await testMail(to)).status).toBe(201);
+      return eventually(() => {
+        const found = host.taken.find((mail) => mail.to.includes(to));
+        if (found === undefined) throw new Error('not yet');
+        return Promise.resolve(found.mail.subject);
+      });
+    };
+    expect(await subjectOf('english@example.net')).toBe('Test mail from acme');
+    expect((await ann.call('PATCH', '/me', { locale: 'de' })).status).toBe(200);
+    expect(await subjectOf('german@example.net')).toBe('Testmail von acme');
+    expect((await ann.call('PATCH', '/me', { locale: null })).status).toBe(200);
+  });
+});
+
 describe('an own mail server', () => {
   it('sends under its own address, and its password is in no answer and in no row', async () => {
     const server = { url: own.url('acme', 'pass word'), address: 'help@acme.example' };

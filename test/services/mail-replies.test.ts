@@ -1,6 +1,7 @@
 // Staff's answers by mail to visitors who have left: when one goes, when none does, what is in it, and what a person who
 // never wrote to anyone can be made to receive.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { MessageWithSender } from '../../src/engine/rows.ts';
 import { mailHtml } from '../../src/services/mail/mail-html.ts';
 import { mailWords } from '../../src/services/mail/mail-words.ts';
 import { effectRetryDelay } from '../../src/services/outbox/outbox.ts';
@@ -19,7 +20,7 @@ import {
   type TestOrganization,
 } from '../helpers/fixtures.ts';
 import { mailRoute } from '../../src/services/mail/mail-server.ts';
-import { createReplyComposer } from '../../src/services/mail/reply-mail.ts';
+import { createReplyComposer, shownMessage } from '../../src/services/mail/reply-mail.ts';
 import { CoveredConversations } from '../../src/services/mail/reply-planner.ts';
 import { uploadFile } from '../helpers/files.ts';
 import { MailHost, type TakenMail } from '../helpers/mail-host.ts';
@@ -454,6 +455,23 @@ describe('the mail itself', () => {
     expect(english).toContain('overflow-wrap:anywhere;word-break:break-word');
     expect(english).toContain('<ul style="margin:0 0 8px;padding:0;padding-left:24px">');
     expect(page('ar', 'أين طردي من فضلك')).toContain('padding:0;padding-right:24px');
+  });
+
+  it('calls who has no name in its own language, and a member who is not there any more as the team', async () => {
+    const one = await talk();
+    const messageId = await createMessage(olivia, one.id, 'Here.');
+    const message = await app.service.engine.store.read(({ repositories }) =>
+      repositories.messages.byId(messageId),
+    );
+    if (message === undefined) throw new Error('The message is not there.');
+    const called = (of: Partial<MessageWithSender>): string =>
+      shownMessage({ ...message, member_name: null, visitor_name: null, ...of }, [], {
+        words: mailWords('de', '').words,
+        team: 'acme site',
+      }).name;
+    expect(called({})).toBe('acme site');
+    expect(called({ sender_role: 'visitor' })).toBe('Besucher');
+    expect(called({ sender_role: 'visitor', visitor_name: 'Rosa' })).toBe('Rosa');
   });
 
   it('breaks no header by names and subjects', async () => {

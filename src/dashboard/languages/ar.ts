@@ -249,7 +249,7 @@ export const desk: Readonly<Record<FirstText, Text>> = {
   mentionedBy: 'ذكرك {name} في ملاحظة',
   givenToYou: 'أُسندت إليك محادثة',
   snoozeOver: 'حان وقت محادثة مؤجلة',
-  waitsLong: 'زائر ينتظر منذ {n} دقيقة',
+  waitsLong: 'لم يقبل أحد زائرًا خلال {n} دقيقة',
   notifyTest: 'الإشعارات تعمل',
   notificationsOn: 'الإشعارات مفعّلة.',
   notificationsOff: 'الإشعارات متوقفة حتى تعيد تشغيلها.',

@@ -220,7 +220,7 @@ export const desk: Readonly<Record<FirstText, Text>> = {
   mentionedBy: '{name} hat Sie in einer Notiz erwähnt',
   givenToYou: 'Ihnen wurde ein Gespräch übergeben',
   snoozeOver: 'Ein zurückgestelltes Gespräch ist wieder dran',
-  waitsLong: 'Ein Besucher wartet seit {n} Min.',
+  waitsLong: 'Niemand hat einen Besucher innerhalb von {n} Min. angenommen',
   notifyTest: 'Benachrichtigungen funktionieren',
   notificationsOn: 'Benachrichtigungen sind an.',
   notificationsOff: 'Benachrichtigungen sind aus, bis Sie sie wieder anschalten.',

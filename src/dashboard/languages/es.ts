@@ -218,7 +218,7 @@ export const desk: Readonly<Record<FirstText, Text>> = {
   mentionedBy: '{name} le ha mencionado en una nota',
   givenToYou: 'Le han pasado una conversación',
   snoozeOver: 'Ha llegado la hora de una conversación pospuesta',
-  waitsLong: 'Un visitante lleva {n} min esperando',
+  waitsLong: 'Nadie ha aceptado a un visitante en {n} min',
   notifyTest: 'Las notificaciones funcionan',
   notificationsOn: 'Los avisos están activados.',
   notificationsOff: 'Los avisos están desactivados hasta que los active de nuevo.',

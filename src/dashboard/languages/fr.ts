@@ -219,7 +219,7 @@ export const desk: Readonly<Record<FirstText, Text>> = {
   mentionedBy: '{name} vous a mentionné dans une note',
   givenToYou: 'Une conversation vous a été confiée',
   snoozeOver: 'Une conversation mise en attente est de retour',
-  waitsLong: 'Un visiteur attend depuis {n} min',
+  waitsLong: 'Personne n’a accepté un visiteur en {n} min',
   notifyTest: 'Les notifications fonctionnent',
   notificationsOn: 'Les notifications sont activées.',
   notificationsOff: 'Les notifications sont coupées jusqu’à ce que vous les réactiviez.',

@@ -219,7 +219,7 @@ export const desk: Readonly<Record<FirstText, Text>> = {
   mentionedBy: '{name} La ha menzionata in una nota',
   givenToYou: 'Le è stata passata una conversazione',
   snoozeOver: 'È tornata una conversazione rimandata',
-  waitsLong: 'Un visitatore aspetta da {n} min',
+  waitsLong: 'Nessuno ha accettato un visitatore entro {n} min',
   notifyTest: 'Le notifiche funzionano',
   notificationsOn: 'Le notifiche sono attive.',
   notificationsOff: 'Le notifiche sono disattivate finché non le riattiva.',

@@ -219,7 +219,7 @@ export const desk: Readonly<Record<FirstText, Text>> = {
   mentionedBy: '{name} heeft u in een notitie genoemd',
   givenToYou: 'U hebt een gesprek gekregen',
   snoozeOver: 'Een uitgesteld gesprek is weer aan de beurt',
-  waitsLong: 'Een bezoeker wacht al {n} min',
+  waitsLong: 'Niemand heeft een bezoeker binnen {n} min aangenomen',
   notifyTest: 'Meldingen werken',
   notificationsOn: 'Meldingen staan aan.',
   notificationsOff: 'Meldingen staan uit totdat u ze weer aanzet.',

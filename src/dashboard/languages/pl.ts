@@ -235,7 +235,7 @@ export const desk: Readonly<Record<FirstText, Text>> = {
   mentionedBy: '{name} wspomina o Tobie w notatce',
   givenToYou: 'Przekazano Ci rozmowę',
   snoozeOver: 'Nadszedł czas odłożonej rozmowy',
-  waitsLong: 'Odwiedzający czeka od {n} min',
+  waitsLong: 'Nikt nie przyjął odwiedzającego w ciągu {n} min',
   notifyTest: 'Powiadomienia działają',
   notificationsOn: 'Powiadomienia są włączone.',
   notificationsOff: 'Powiadomienia są wyłączone, dopóki ich nie włączysz.',

@@ -218,7 +218,7 @@ export const desk: Readonly<Record<FirstText, Text>> = {
   mentionedBy: '{name} mencionou-o numa nota',
   givenToYou: 'Passaram-lhe uma conversa',
   snoozeOver: 'Chegou a hora de uma conversa adiada',
-  waitsLong: 'Um visitante espera há {n} min',
+  waitsLong: 'Ninguém aceitou um visitante em {n} min',
   notifyTest: 'As notificações funcionam',
   notificationsOn: 'As notificações estão ligadas.',
   notificationsOff: 'As notificações estão desligadas até as ligar de novo.',

@@ -5,10 +5,11 @@ import { isLocalHostname, isPublicAddress, parseIpHost } from '../../net/ip-rang
 import { readMailServerUrl } from '../../net/mail-server-url.ts';
 import type { Input, Output } from '../../protocol/operations.ts';
 import type { MailState } from '../../protocol/operations/email.ts';
-import { accessApplication, accessOrganization } from '../core/access.ts';
+import { accessApplication, accessMember, accessOrganization } from '../core/access.ts';
 import { audit } from '../core/audit.ts';
 import { badField, rateLimited, ServiceError } from '../core/errors.ts';
 import { isoTime } from '../core/serializers.ts';
+import { textIn } from '../notifications/texts.ts';
 import { serializeEffect } from '../outbox/deliveries.ts';
 import type { OwnerCall, ReadTx, Service, Tx } from '../service.ts';
 import { organizationQuotas } from '../tenants/quotas.ts';
@@ -156,14 +157,16 @@ export async function testMail(
   // A command does not know the server's environment: the row says how it went.
   if (call.actor.kind === 'member' && (await mailRoute(service, tx, organization.id)) === null)
     throw new ServiceError('conflict', `It can't be sent: ${noMailServer}.`);
+  const locale =
+    call.actor.kind === 'member' ? (await accessMember(tx, call.actor, call.actor.memberId)).locale : null;
   const key = `test:${service.engine.clock.newId()}`;
   await queueMail(tx, service, {
     organizationId: organization.id,
     key,
     about: 'test',
     to: input.to,
-    subject: `A test of ${organization.name}`,
-    text: 'This is what Deskbell sends to see whether mails arrive. Nothing needs to be done.\n',
+    subject: textIn(locale, 'mailTest', { organization: organization.name }),
+    text: `${textIn(locale, 'mailTestBody')}\n`,
     retryForMs: 3_600_000,
   });
   await audit(tx, call, {

@@ -13,6 +13,8 @@ export interface MailWords {
   readonly stop: string;
   readonly transcript: (team: string) => string;
   readonly you: string;
+  /** One without a name. */
+  readonly visitor: string;
   /** To an address that was not proven: the visitor's own messages are not in a transcript. */
   readonly ownLeftOut: string;
   readonly olderLeftOut: (most: number) => string;
@@ -32,6 +34,7 @@ const words: Readonly<Record<Language, MailWords>> = {
     stop: "No more mails, or that wasn't me",
     transcript: (team) => `Your conversation with ${team}`,
     you: 'You',
+    visitor: 'Visitor',
     ownLeftOut: 'Your own messages are left out: this address has not been verified.',
     olderLeftOut: (most) => `Older messages are left out: the conversation has more than ${most}.`,
     files: (names) => `Files: ${names}`,
@@ -47,6 +50,7 @@ const words: Readonly<Record<Language, MailWords>> = {
     stop: 'Keine Mails mehr, oder das war ich nicht',
     transcript: (team) => `Ihr Gespräch mit ${team}`,
     you: 'Sie',
+    visitor: 'Besucher',
     ownLeftOut: 'Ihre eigenen Nachrichten fehlen hier: Diese Adresse wurde nicht bestätigt.',
     olderLeftOut: (most) => `Ältere Nachrichten fehlen hier: Das Gespräch hat mehr als ${most}.`,
     files: (names) => `Dateien: ${names}`,
@@ -62,6 +66,7 @@ const words: Readonly<Record<Language, MailWords>> = {
     stop: "Plus de mails, ou ce n'était pas moi",
     transcript: (team) => `Votre conversation avec ${team}`,
     you: 'Vous',
+    visitor: 'Visiteur',
     ownLeftOut: "Vos propres messages n'y figurent pas : cette adresse n'a pas été vérifiée.",
     olderLeftOut: (most) =>
       `Les messages plus anciens n'y figurent pas : la conversation en compte plus de ${most}.`,
@@ -78,6 +83,7 @@ const words: Readonly<Record<Language, MailWords>> = {
     stop: 'No más correos, o no fui yo',
     transcript: (team) => `Su conversación con ${team}`,
     you: 'Usted',
+    visitor: 'Visitante',
     ownLeftOut: 'Sus propios mensajes no se incluyen: esta dirección no se ha verificado.',
     olderLeftOut: (most) => `Los mensajes más antiguos no se incluyen: la conversación tiene más de ${most}.`,
     files: (names) => `Archivos: ${names}`,
@@ -93,6 +99,7 @@ const words: Readonly<Record<Language, MailWords>> = {
     stop: 'Basta mail, o non sono stato io',
     transcript: (team) => `La sua conversazione con ${team}`,
     you: 'Lei',
+    visitor: 'Visitatore',
     ownLeftOut: 'I suoi messaggi non sono inclusi: questo indirizzo non è stato verificato.',
     olderLeftOut: (most) => `I messaggi più vecchi non sono inclusi: la conversazione ne ha più di ${most}.`,
     files: (names) => `File: ${names}`,
@@ -108,6 +115,7 @@ const words: Readonly<Record<Language, MailWords>> = {
     stop: 'Geen mails meer, of dat was ik niet',
     transcript: (team) => `Uw gesprek met ${team}`,
     you: 'U',
+    visitor: 'Bezoeker',
     ownLeftOut: 'Uw eigen berichten staan hier niet in: dit adres is niet geverifieerd.',
     olderLeftOut: (most) => `Oudere berichten staan hier niet in: het gesprek heeft er meer dan ${most}.`,
     files: (names) => `Bestanden: ${names}`,
@@ -123,6 +131,7 @@ const words: Readonly<Record<Language, MailWords>> = {
     stop: 'Nie chcę więcej maili albo to nie byłem ja',
     transcript: (team) => `Twoja rozmowa z ${team}`,
     you: 'Ty',
+    visitor: 'Odwiedzający',
     ownLeftOut: 'Twoje własne wiadomości zostały pominięte: ten adres nie został potwierdzony.',
     olderLeftOut: (most) => `Starsze wiadomości zostały pominięte: rozmowa ma ich więcej niż ${most}.`,
     files: (names) => `Pliki: ${names}`,
@@ -137,6 +146,7 @@ const words: Readonly<Record<Language, MailWords>> = {
     stop: 'Não quero mais e-mails, ou não fui eu',
     transcript: (team) => `A sua conversa com ${team}`,
     you: 'Você',
+    visitor: 'Visitante',
     ownLeftOut: 'As suas próprias mensagens não estão incluídas: este endereço não foi verificado.',
     olderLeftOut: (most) => `As mensagens mais antigas não estão incluídas: a conversa tem mais de ${most}.`,
     files: (names) => `Ficheiros: ${names}`,
@@ -151,6 +161,7 @@ const words: Readonly<Record<Language, MailWords>> = {
     stop: 'لا أريد رسائل أخرى، أو لم أكن أنا',
     transcript: (team) => `محادثتك مع ${team}`,
     you: 'أنت',
+    visitor: 'زائر',
     ownLeftOut: 'لا تظهر رسائلك هنا: لم يُتحقق من هذا العنوان.',
     olderLeftOut: (most) => `لا تظهر الرسائل الأقدم هنا: في المحادثة أكثر من ${most}.`,
     files: (names) => `الملفات: ${names}`,

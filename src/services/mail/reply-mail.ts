@@ -17,7 +17,7 @@ import { fileNames, mailAttachments } from './mail-files.ts';
 import { mailHtml, mailText, storedHtmlToText, type MailPage, type ShownMessage } from './mail-html.ts';
 import { mailLimits, type MailLimit } from './mail-limits.ts';
 import { domainOf, receivesMail, senderAddress, type MailRoute } from './mail-server.ts';
-import { mailWords } from './mail-words.ts';
+import { mailWords, type MailWords } from './mail-words.ts';
 import { makeReportToken, makeToken, replyAddress } from './reply-token.ts';
 
 /** Messages in one mail; what is beyond goes in the next. */
@@ -245,7 +245,7 @@ async function composeReply(
     language,
     words,
     answers,
-    messages: messages.map((message) => shownMessage(message, files.get(message.id))),
+    messages: messages.map((message) => shownMessage(message, files.get(message.id) ?? [], { words, team })),
     signature: [ownSignature, settings.email.signature].filter(Boolean).join('\n\n') || null,
     reason: conversation.channel === 'email' ? null : words.reason(team),
     stopUrl,
@@ -326,15 +326,29 @@ export function unsubscribeHeaders(stopUrl: string | null): Record<string, strin
       };
 }
 
-/** A message as a mail shows it. */
+/** A message as a mail shows it. @param team stands for a member who is not there any more */
 export function shownMessage(
   message: MessageWithSender,
-  files: readonly Pick<FileRow, 'name'>[] = [],
+  files: readonly Pick<FileRow, 'name'>[],
+  { words, team }: { readonly words: MailWords; readonly team: string },
 ): ShownMessage {
   return {
-    name: headerText(senderName(message)),
+    name: headerText(nameInMail(message, words, team)),
     text: message.content_html === null ? message.content : storedHtmlToText(message.content_html),
     html: message.content_html,
     files: files.map(({ name }) => headerText(name)),
   };
+}
+
+/** The sender's name, and in the language of the mail what stands for none. */
+function nameInMail(message: MessageWithSender, { visitor }: MailWords, team: string): string {
+  switch (message.sender_role) {
+    case 'visitor':
+      return message.visitor_name ?? visitor;
+    case 'operator':
+      return message.member_name ?? team;
+    case 'assistant':
+    case 'system':
+      return senderName(message);
+  }
 }

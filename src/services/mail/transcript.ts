@@ -189,7 +189,7 @@ async function readPage(
         ...(cut ? [words.olderLeftOut(maxMessages)] : []),
       ],
       messages: shown.toReversed().map((message) => ({
-        ...shownMessage(message, files.get(message.id)),
+        ...shownMessage(message, files.get(message.id) ?? [], { words, team }),
         ...(isVisitors(message) && answers ? { name: words.you } : {}),
         at: time.format(message.created_at),
       })),

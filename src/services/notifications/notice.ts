@@ -5,7 +5,6 @@ import type { ConversationWithVisitor, MemberRow, MessageWithSender } from '../.
 import { preview } from '../../text/text.ts';
 import type { MemberActor } from '../core/actor.ts';
 import { canReceive, messageAudience, conversationAudience } from '../core/audience.ts';
-import { anonymousName } from '../core/serializers.ts';
 import { textIn } from './texts.ts';
 
 /** A push's or a mail's words, as plain text. */
@@ -37,7 +36,8 @@ export function noticeFor(
   { event, conversation, message, by, minutes }: NoticeSubject,
   { shows, locale }: { readonly shows: NotificationPreview; readonly locale: string | null },
 ): Notice {
-  const visitor = shows === 'none' ? '' : (conversation.visitor_name ?? anonymousName);
+  const colleague = textIn(locale, 'colleague');
+  const visitor = shows === 'none' ? '' : (conversation.visitor_name ?? textIn(locale, 'visitor'));
   const subject = shows === 'text' ? (conversation.subject ?? '') : '';
   const text = shows === 'text' && message !== null ? (message.content_text ?? message.content) : '';
   switch (event) {
@@ -46,7 +46,7 @@ export function noticeFor(
     case 'waiting':
       return words(textIn(locale, 'escalated', { minutes }), [visitor, subject]);
     case 'assigned':
-      return words(textIn(locale, 'assigned', { name: by ?? 'Operator' }), [visitor, subject]);
+      return words(textIn(locale, 'assigned', { name: by ?? colleague }), [visitor, subject]);
     case 'due':
       return words(textIn(locale, 'due'), [visitor, subject]);
     case 'reply':
@@ -54,7 +54,7 @@ export function noticeFor(
         ? words(textIn(locale, 'message'), [])
         : words(visitor, [text === '' ? textIn(locale, 'message') : text]);
     case 'mention':
-      return words(textIn(locale, 'mention', { name: message?.member_name ?? 'Operator' }), [text]);
+      return words(textIn(locale, 'mention', { name: message?.member_name ?? colleague }), [text]);
   }
 }
 
