@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { openBrowserPage, type BrowserPage } from '../helpers/browser.ts';
 import { rowsOf } from '../helpers/database.ts';
 import { eventually } from '../helpers/eventually.ts';
+import { createConversation, createMember, createVisitor } from '../helpers/fixtures.ts';
 import {
   acceptConversation,
   sendReply,
@@ -60,6 +61,14 @@ test('a question, an answer, a correction, the end, and another question', async
   await socket.receives('room:joined');
   socket.send('typing:start', { conversationId: id });
   await w.dialog.getByText('Olivia is typing…').waitFor();
+  const colleague = await createMember(stage.app, 'acme', 'operator', 'Max');
+  const other = await colleague.connect();
+  other.send('room:join', { conversationId: id });
+  await other.receives('room:joined');
+  socket.send('typing:start', { conversationId: id });
+  other.send('typing:start', { conversationId: id });
+  await w.dialog.getByText('Olivia, Max are typing…').waitFor();
+  await other.close();
   await sendReply(stage, id, 'Let me look.');
   await w.log.getByText('Let me look.').waitFor();
   await w.dialog.getByText('Olivia is typing…').waitFor({ state: 'hidden' });
@@ -105,6 +114,27 @@ test('a question, an answer, a correction, the end, and another question', async
   await w.log.getByText('Let me look.').waitFor();
   await socket.close();
   expect(complaints).toEqual([]);
+});
+
+test('a long list of conversations is shown in parts, and the button says so', async () => {
+  const { page, w } = await arrive();
+  await w.open();
+  await w.write('The first of many');
+  await w.log.getByText('Sent', { exact: true }).waitFor();
+  const id = await newestConversation(stage);
+  const { body } = await stage.operator.call('GET', `/conversations/${id}`);
+  const visitor = createVisitor(stage.app, stage.application, body.conversation.visitor.id as string);
+  for (let at = 0; at < 20; at += 1) await createConversation(visitor, `Number ${at}`);
+  await page.reload();
+  await w.open();
+  await w.button('All conversations').click();
+  await w.button('Show more').click();
+  await w
+    .button(/Waiting for an answer/)
+    .nth(20)
+    .waitFor();
+  await w.button('Show more').waitFor({ state: 'hidden' });
+  expect(await w.button(/Waiting for an answer/).count()).toBe(21);
 });
 
 test('what is written rich arrives rich, and plain text stays plain', async () => {

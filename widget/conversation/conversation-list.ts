@@ -28,7 +28,11 @@ export function createConversationList({
 }: ConversationListOptions): ConversationList {
   const { words } = speech;
   const items = h('ul', { role: 'list' });
-  const more = h('button', { type: 'button', class: 'plain', hidden: true, click: () => void next() }, '…');
+  const more = h(
+    'button',
+    { type: 'button', class: 'plain', hidden: true, click: () => void next() },
+    words.more,
+  );
   const start = h('button', { type: 'button', class: 'primary', click: () => onSelect(null) }, words.start);
   const element = h(
     'div',
@@ -38,12 +42,17 @@ export function createConversationList({
     start,
   );
   let drawn: readonly SdkConversation[] | null = null;
+  /** Whether there are no more than those that are known. */
+  let complete = false;
 
   async function next(): Promise<void> {
     const { conversations } = api.getState();
     await api
       .listConversations({ limit: pageSize, offset: conversations.length })
-      .then(({ total }) => (more.hidden = api.getState().conversations.length >= total))
+      .then(({ total }) => {
+        complete = api.getState().conversations.length >= total;
+        more.hidden = complete;
+      })
       .catch(onError);
   }
 
@@ -78,7 +87,8 @@ export function createConversationList({
     focus: () => element.querySelector('h3')?.focus(),
     update: ({ conversations }) => {
       if (conversations === drawn) return;
-      if (drawn === null && conversations.length >= pageSize) more.hidden = false;
+      // As many as one page has: there may be more.
+      more.hidden = complete || conversations.length < pageSize;
       drawn = conversations;
       items.replaceChildren(...conversations.map(row));
     },

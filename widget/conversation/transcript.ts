@@ -70,8 +70,9 @@ export function createTranscript(options: TranscriptOptions): Transcript {
     const top = log.scrollTop;
     place(listEntries(state, shown, drawing));
     const names = next.typing.map(({ userName }) => userName).join(', ');
+    const text = next.typing.length > 1 ? words.typingMany : words.typing;
     typing.replaceChildren(
-      ...(names === '' ? [] : [dots(), speech.interpolate(words.typing, { name: names })]),
+      ...(names === '' ? [] : [dots(), speech.interpolate(text, { name: names, names })]),
     );
     if (stick) log.scrollTop = log.scrollHeight;
     // What was put in above must not move what is being read.

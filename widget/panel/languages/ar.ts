@@ -14,6 +14,7 @@ export const words: Words = {
   close: 'إغلاق الدردشة',
   back: 'كل المحادثات',
   list: 'محادثاتك',
+  more: 'عرض المزيد',
   start: 'محادثة جديدة',
   again: 'بدء محادثة جديدة',
   online: 'نحن متصلون',
@@ -53,6 +54,7 @@ export const words: Words = {
   late: 'فات وقت تغيير هذه الرسالة.',
   wrong: 'لم ينجح ذلك. يُرجى المحاولة مرة أخرى.',
   typing: '{name} يكتب…',
+  typingMany: 'يكتب الآن {names}…',
   fresh: {
     zero: 'لا رسائل جديدة',
     one: 'رسالة جديدة',

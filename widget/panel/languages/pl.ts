@@ -12,6 +12,7 @@ export const words: Words = {
   close: 'Zamknij czat',
   back: 'Wszystkie rozmowy',
   list: 'Twoje rozmowy',
+  more: 'Pokaż więcej',
   start: 'Nowa rozmowa',
   again: 'Rozpocznij nową rozmowę',
   online: 'Jesteśmy online',
@@ -49,6 +50,7 @@ export const words: Words = {
   late: 'Tej wiadomości nie można już zmienić.',
   wrong: 'Nie udało się. Spróbuj ponownie.',
   typing: '{name} pisze…',
+  typingMany: '{names} piszą…',
   fresh: {
     one: '{n} nowa wiadomość',
     few: '{n} nowe wiadomości',
