@@ -322,6 +322,24 @@ describe('the page', () => {
     ).toEqual(locale === 'de' ? ['Passkeys', 'Authenticator'] : []);
   });
 
+  it('says in another language, too, that a code was wrong', async () => {
+    const language = 'de';
+    const { words } = (await import(`../../widget/security/languages/${language}.ts`)) as {
+      words: Readonly<Record<'codeOrRecovery' | 'factorAsked' | 'factorWrong', string>>;
+    };
+    const begun = await ann.call('POST', '/me/totp', { password: memberPassword });
+    await ann.call('POST', '/me/totp/confirm', { code: code(begun.body.totp.secret) });
+    const { page } = await visit('localhost', { locale: language });
+    await page.locator('input[name=email]').fill(ann.email);
+    await page.locator('input[name=password]').fill(memberPassword);
+    await page.keyboard.press('Enter');
+    await page.getByRole('status').getByText(words.factorAsked).waitFor();
+    await page.getByLabel(words.codeOrRecovery).fill('wrong');
+    await page.keyboard.press('Enter');
+    await page.getByRole('status').getByText(words.factorWrong).waitFor();
+    expect(await page.getByText(words.factorAsked).count()).toBe(0);
+  });
+
   it.each(['ar', 'de', 'es', 'fr', 'it', 'nl', 'pl', 'pt'])(
     'has every text in %s, with the same places',
     async (language) => {

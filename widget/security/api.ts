@@ -63,8 +63,11 @@ export async function call<T>(method: string, path: string, body?: object): Prom
     throw new ApiError('network', say('unreachable'));
   }
   if (response.ok) return parse<T>(text);
-  throw refusal(response.status, text);
+  throw refusal(path, response.status, text);
 }
+
+/** Where a second factor is shown: what is asked for there once more was wrong. */
+export const secondFactorPath = '/session/second-factor';
 
 /** What the server refuses in English: said in the member's language. */
 const refusals: Readonly<Partial<Record<ErrorCode, keyof Words>>> = {
@@ -74,14 +77,14 @@ const refusals: Readonly<Partial<Record<ErrorCode, keyof Words>>> = {
   second_factor: 'factorAsked',
 };
 
-function refusal(status: number, text: string): ApiError {
+function refusal(path: string, status: number, text: string): ApiError {
   try {
     const { error = 'internal_error', message = '', ticket, methods, passkey } = parse<ErrorBody>(text);
     const pending =
       ticket === undefined || methods === undefined
         ? null
         : { ticket, methods, ...(passkey === undefined ? {} : { passkey }) };
-    const own = refusals[error];
+    const own = error === 'second_factor' && path === secondFactorPath ? 'factorWrong' : refusals[error];
     return new ApiError(error, (own === undefined ? '' : say(own)) || message, pending);
   } catch {
     // Something in between has answered.

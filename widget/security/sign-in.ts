@@ -1,7 +1,7 @@
 // Owns signing in: the password, then the second factor or its setting up.
 import type { Output } from '../../src/protocol/operations.ts';
 import { h } from '../shared/dom.ts';
-import { ApiError, call, setToken, type Pending } from './api.ts';
+import { ApiError, call, secondFactorPath, setToken, type Pending } from './api.ts';
 import { showPasskey } from './browser-passkeys.ts';
 import { makeForm, type Field } from './forms.ts';
 import { drawQr } from './qr.ts';
@@ -64,7 +64,7 @@ async function step(view: SignInView, run: () => Promise<Session>): Promise<void
 function askFactor(view: SignInView, pending: Pending, message: string): void {
   const { ticket, methods, passkey } = pending;
   const finish = (proof: object): Promise<void> =>
-    step(view, () => call<Session>('POST', '/session/second-factor', { ticket, ...proof }));
+    step(view, () => call<Session>('POST', secondFactorPath, { ticket, ...proof }));
   const byPasskey = makeForm({
     button: say('usePasskey'),
     work: async () => {
@@ -108,7 +108,7 @@ async function setUp(view: SignInView, { ticket }: Pending): Promise<void> {
       fields: [codeField(say('shownCode'))],
       button: say('goOn'),
       work: async ({ code = '' }) => {
-        const session = await call<Session>('POST', '/session/second-factor', { ticket, code });
+        const session = await call<Session>('POST', secondFactorPath, { ticket, code });
         setToken(session.token ?? null);
         view.done(session);
       },

@@ -93,4 +93,6 @@ export const words: Words = {
   refusedNow: 'Das geht so nicht: Prüfen Sie, was Sie eingegeben haben.',
   limited: 'Zu viele Versuche. Warten Sie einen Moment.',
   factorAsked: 'Zeigen Sie Ihren zweiten Faktor. Die Zahl der Versuche ist begrenzt.',
+  factorWrong:
+    'Der Code oder Passkey stimmt nicht oder wurde schon benutzt. Die Zahl der Versuche ist begrenzt.',
 };

@@ -86,4 +86,5 @@ export const words = {
   refusedNow: '',
   limited: '',
   factorAsked: '',
+  factorWrong: '',
 };

@@ -90,4 +90,5 @@ export const words: Words = {
   refusedNow: 'Así no se puede: revise lo que ha escrito.',
   limited: 'Demasiados intentos. Espere un momento.',
   factorAsked: 'Muestre su segundo factor. El número de intentos es limitado.',
+  factorWrong: 'El código o la passkey no es correcto o ya se usó. El número de intentos es limitado.',
 };

@@ -60,7 +60,7 @@ export const words: Words = {
   switchOn: 'Activer',
   switchOffTitle: 'Désactiver l’authentificateur',
   switchOffAbout: 'Il faut un de ses codes, ou un code de secours.',
-  code: 'Code à six chiffres',
+  code: 'Code',
   recoveryCodes: 'Codes de secours',
   recoveryAbout: 'Chacun sert une fois, quand ni passkey ni authentificateur n’est à portée de main.',
   codesLeft: { one: 'Il en reste {n}. ', other: 'Il en reste {n}. ' },
@@ -92,4 +92,5 @@ export const words: Words = {
   refusedNow: 'Ce n’est pas possible ainsi : vérifiez ce que vous avez saisi.',
   limited: 'Trop d’essais. Attendez un moment.',
   factorAsked: 'Présentez votre second facteur. Le nombre d’essais est limité.',
+  factorWrong: 'Le code ou la passkey ne convient pas ou a déjà servi. Le nombre d’essais est limité.',
 };

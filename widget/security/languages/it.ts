@@ -88,4 +88,5 @@ export const words: Words = {
   refusedNow: 'Così non è possibile: controlli ciò che ha scritto.',
   limited: 'Troppi tentativi. Attenda un momento.',
   factorAsked: 'Mostri il secondo fattore. Il numero di tentativi è limitato.',
+  factorWrong: 'Il codice o la passkey non è giusto o è già stato usato. Il numero di tentativi è limitato.',
 };

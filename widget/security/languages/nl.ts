@@ -89,4 +89,5 @@ export const words: Words = {
   refusedNow: 'Zo kan het niet: controleer wat u hebt ingevuld.',
   limited: 'Te veel pogingen. Wacht even.',
   factorAsked: 'Toon uw tweede factor. Het aantal pogingen is beperkt.',
+  factorWrong: 'De code of passkey klopt niet of is al gebruikt. Het aantal pogingen is beperkt.',
 };

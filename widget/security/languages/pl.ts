@@ -96,4 +96,5 @@ export const words: Words = {
   refusedNow: 'Tak się nie da: sprawdź, co wpisano.',
   limited: 'Zbyt wiele prób. Poczekaj chwilę.',
   factorAsked: 'Podaj drugi składnik. Liczba prób jest ograniczona.',
+  factorWrong: 'Kod lub klucz dostępu jest niepoprawny albo był już użyty. Liczba prób jest ograniczona.',
 };

@@ -91,4 +91,5 @@ export const words: Words = {
   refusedNow: 'Assim não é possível: verifique o que escreveu.',
   limited: 'Demasiadas tentativas. Espere um momento.',
   factorAsked: 'Mostre o seu segundo fator. O número de tentativas é limitado.',
+  factorWrong: 'O código ou a passkey não está certo ou já foi usado. O número de tentativas é limitado.',
 };
