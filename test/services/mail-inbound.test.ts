@@ -883,6 +883,7 @@ describe('no more mails', () => {
       body: 'List-Unsubscribe=One-Click',
     });
     expect(posted.status).toBe(200);
+    expect(await posted.text()).toContain(`<h1>${mailStopWords.en.doneConversation}</h1>`);
     expect(await stopped()).not.toBeNull();
     await createMessage(olivia, one.id, 'hello?');
     const two = await talk();
@@ -903,7 +904,8 @@ describe('no more mails', () => {
     expect(wrong.status).toBe(404);
     expect(await wrong.text()).toContain('<h1>This link is not valid any more.</h1>');
     // That wasn't me: nothing of the organization goes to the address.
-    await fetch(`${app.url}${path}`, { method: 'POST', headers: form, body: 'scope=address' });
+    const ended = await fetch(`${app.url}${path}`, { method: 'POST', headers: form, body: 'scope=address' });
+    expect(await ended.text()).toContain(`<h1>${mailStopWords.en.done}</h1>`);
     expect((await one.visitor.call('POST', `/conversations/${one.id}/transcript`)).status).toBe(409);
   });
 });

@@ -108,7 +108,7 @@ function page(appId: string): string {
 <main id="top">
 <div class="wrap hero"><h1>Tea for people who let it steep.</h1><p>Small harvests, plain tins, sent the same day. Not sure which one? We are one message away.</p><button type="button" class="main" id="ask">Ask us about a tea</button></div>
 <div class="wrap" id="tea"><ul>${products.map(card).join('\n')}</ul>
-<section class="note" id="try"><h2>This shop is made up; the chat on it is real</h2><p>It is Deskbell’s widget, embedded with one tag. Ask how long a delivery takes, or about caffeine, and the assistant answers. Ask for a person, and answer as the operator, in the console that the demo has named in your terminal.</p>
+<section class="note" id="try"><h2>This shop is made up; the chat on it is real</h2><p>It is Deskbell’s widget, embedded with one tag. Ask how long a delivery takes, or about caffeine, and the assistant answers. Ask for a person, and answer as the operator, in the dashboard whose link stands in your terminal.</p>
 <div class="try"><button type="button" data-theme="light">Light</button><button type="button" data-theme="dark">Dark</button><label>Language <select id="language"><option>en</option><option>ar</option><option>de</option><option>es</option><option>fr</option><option>it</option><option>nl</option><option>pl</option><option>pt</option></select></label></div></section></div>
 </main>
 <script async src="/widget.js" data-app-id="${appId}"></script>

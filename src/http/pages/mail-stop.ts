@@ -3,11 +3,14 @@
 import type { Context } from 'koa';
 import type Koa from 'koa';
 import { sizeLimits } from '../../protocol/codes.ts';
+import type { Input } from '../../protocol/operations.ts';
 import { ServiceError } from '../../services/core/errors.ts';
 import { execute } from '../../services/execute.ts';
 import type { Service } from '../../services/service.ts';
 import { escapeHtml } from './html.ts';
 import { mailStopLanguages, mailStopWords, type MailStopLanguage } from './mail-stop-words.ts';
+
+type Scope = Input<'email.stop'>['scope'];
 
 const path = /^\/mail\/stop\/([a-z2-7.]{43})$/;
 const maxBody = 1_024;
@@ -44,9 +47,9 @@ function questionPage(language: MailStopLanguage): string {
   return page(language, question, `${choice('conversation', conversation)}\n${choice('address', address)}`);
 }
 
-function donePage(language: MailStopLanguage): string {
-  const { done, close } = mailStopWords[language];
-  return page(language, done, `<p>${escapeHtml(close)}</p>`);
+function donePage(language: MailStopLanguage, scope: Scope): string {
+  const { done, doneConversation, close } = mailStopWords[language];
+  return page(language, scope === 'address' ? done : doneConversation, `<p>${escapeHtml(close)}</p>`);
 }
 
 /** Serves the page, and ends mails. */
@@ -60,7 +63,8 @@ export function serveMailStop(service: Service): Koa.Middleware {
     }
     const found = ctx.acceptsLanguages(...mailStopLanguages);
     const language = mailStopLanguages.find((one) => one === found) ?? 'en';
-    const isKnown = !isPost || (await stop(service, token, await readForm(ctx)));
+    const scope = isPost ? scopeOf(await readForm(ctx)) : 'conversation';
+    const isKnown = !isPost || (await stop(service, token, scope));
     ctx.set({
       'Content-Security-Policy': policy,
       'Cache-Control': 'no-store',
@@ -73,14 +77,18 @@ export function serveMailStop(service: Service): Koa.Middleware {
     ctx.body = !isKnown
       ? page(language, mailStopWords[language].gone, '')
       : isPost
-        ? donePage(language)
+        ? donePage(language, scope)
         : questionPage(language);
   };
 }
 
+/** What a form asks to end; a mail program's own request names nothing. */
+function scopeOf(form: string): Scope {
+  return new URLSearchParams(form).get('scope') === 'address' ? 'address' : 'conversation';
+}
+
 /** @returns false: no conversation has such a link */
-async function stop(service: Service, token: string, form: string): Promise<boolean> {
-  const scope = new URLSearchParams(form).get('scope') === 'address' ? 'address' : 'conversation';
+async function stop(service: Service, token: string, scope: Scope): Promise<boolean> {
   try {
     await execute(
       { service, actor: { kind: 'anonymous' }, address: null, contentLimit: sizeLimits.contentRest },

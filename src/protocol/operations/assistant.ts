@@ -286,7 +286,7 @@ export const assistantOperations = {
     output: successOutput,
   }),
   'knowledge.settleGaps': defineOperation({
-    summary: 'Take questions off the list of gaps without an answer',
+    summary: 'Take questions off the list of gaps, without writing an answer',
     audience: 'Administration',
     errors: ['not_found'],
     who: 'admin',
