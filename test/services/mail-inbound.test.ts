@@ -179,6 +179,28 @@ describe('an answer by mail', () => {
     expect((await messagesOf(one.id)).map(({ content }) => content)).toEqual(['Where is it?', 'before']);
   });
 
+  it('makes no address the visitor’s own: one that is named afterwards gets none of their words', async () => {
+    const one = await talk();
+    await olivia.call('POST', `/conversations/${one.id}/resolve`);
+    expect(await answer(one, 'BUY PILLS')).toBe(250);
+    const [row] = await rowsOf(app, `select id from conversations where continues = '${one.id}'`);
+    const id = String(row?.['id']);
+    expect((await messagesOf(id)).map(({ content }) => content)).toEqual(['BUY PILLS']);
+    await one.visitor.call('PUT', '/visitor', { email: 'victim@example.net' });
+    const ask = async (): Promise<number> =>
+      (await one.visitor.call('POST', `/conversations/${id}/transcript`)).status;
+    expect(await ask()).toBe(409);
+    await olivia.call('POST', `/conversations/${id}/accept`);
+    await createMessage(olivia, id, 'No, thank you.');
+    expect(await ask()).toBe(200);
+    const mails = await eventually(() => {
+      const found = host.taken.filter(({ to }) => to.includes('victim@example.net'));
+      if (found.length < 2) throw new Error('not yet');
+      return Promise.resolve(found);
+    });
+    for (const { raw } of mails) expect(raw.toString()).not.toMatch(/PILLS|My parcel/);
+  });
+
   it('brings its files, and names those that may not be taken', async () => {
     const one = await talk();
     const boundary = 'b1';
@@ -596,6 +618,19 @@ describe('an inbox', () => {
         from: { address: 'support@chat.example.com' },
       });
       expect(mail?.mail.inReplyTo).toMatch(/^<mail-\d+@example.net>$/);
+    });
+    // So it does in the conversation that goes on with it: the address is still the sender's own.
+    await olivia.call('POST', `/conversations/${id}/resolve`);
+    const replyTo = host.taken.find(({ to }) => to.includes('paul@example.org'))?.mail.replyTo?.[0]?.address;
+    const raw = plainMail({ from: 'Paul@example.org', to: replyTo ?? '', text: 'And another.' });
+    expect(await sendMail(port, { from: 'paul@example.org', to: replyTo ?? '', raw })).toBe(250);
+    const [next] = await rowsOf(app, `select id from conversations where continues = '${id}'`);
+    await olivia.call('POST', `/conversations/${String(next?.['id'])}/accept`);
+    await createMessage(olivia, String(next?.['id']), 'And another answer.');
+    await eventually(() => {
+      const mail = host.taken.find(({ mail: { text } }) => text?.includes('And another answer.') === true);
+      expect(mail?.mail.subject).toBe('Re: First');
+      return Promise.resolve();
     });
     const taken = await app
       .local('applications.update', {

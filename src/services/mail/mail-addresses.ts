@@ -13,6 +13,23 @@ export function mailAddressDigest(
   return secrets.digest(`mail-address:${organizationId}:${address.toLowerCase()}`);
 }
 
+/**
+ * The id of the visitor who writes from an address, in an inbox of an application: a UUID of version 4 that no one else
+ * can make, so that no page can speak for them or change their address.
+ */
+export function mailVisitorId(
+  { secrets }: Pick<Service, 'secrets'>,
+  applicationId: string,
+  address: string,
+): string {
+  const bytes = Buffer.from(
+    secrets.digest(`mail-visitor:${applicationId}:${address.toLowerCase()}`).subarray(0, 16),
+  );
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x40, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
 /** Why an address takes no mails of an organization; null: it takes them. */
 export async function refusesMail(
   { repositories }: ReadTx,

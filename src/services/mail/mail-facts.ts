@@ -2,8 +2,9 @@
 import type { ConversationWithVisitor } from '../../engine/rows.ts';
 import type { ApplicationSettings } from '../../protocol/application-settings.ts';
 import { readVerifiedFields } from '../core/serializers.ts';
-import type { ReadTx } from '../service.ts';
+import type { ReadTx, Service } from '../service.ts';
 import { readSettings } from '../tenants/settings.ts';
+import { mailVisitorId } from './mail-addresses.ts';
 
 /** What a mail of a conversation depends on. */
 export interface MailFacts {
@@ -33,6 +34,23 @@ export async function readMailFacts(
     address: visitor.email,
     addressVerified: visitor.verified === 1 && readVerifiedFields(visitor).includes('email'),
   };
+}
+
+/**
+ * Whether what the visitor wrote may go to their address: it was proven, or their mails to an inbox come from it. A
+ * visitor of a page who answered by mail may have named another address since.
+ */
+export function isOwnAddress(
+  service: Pick<Service, 'secrets'>,
+  { conversation, address, addressVerified }: MailFacts,
+): boolean {
+  const { channel, continues, application_id: application, visitor_id: visitor } = conversation;
+  return (
+    addressVerified ||
+    // No page speaks for who began a conversation by mail, nor for who has the id of the address.
+    (channel === 'email' && continues === null) ||
+    (address !== null && visitor === mailVisitorId(service, application, address))
+  );
 }
 
 /**

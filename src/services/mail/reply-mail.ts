@@ -10,7 +10,7 @@ import { addEffect, type EffectOutcome } from '../outbox/effects.ts';
 import type { ReadTx, Service, Tx } from '../service.ts';
 import { headerText } from './header-text.ts';
 import { type CoveredConversations, replyDelayMs, replyEffect } from './reply-planner.ts';
-import { readMailFacts, whyNotMailed, type MailFacts } from './mail-facts.ts';
+import { isOwnAddress, readMailFacts, whyNotMailed, type MailFacts } from './mail-facts.ts';
 import { markAddress, refusesMail } from './mail-addresses.ts';
 import { automaticHeaders, type ComposedMail, type MailComposer } from './mail-effects.ts';
 import { fileNames, mailAttachments } from './mail-files.ts';
@@ -232,7 +232,7 @@ async function composeReply(
   route: MailRoute,
   { facts, address, ids, messages, lastOfVisitor, earlier, ownSignature }: Claimed,
 ): Promise<ComposedMail> {
-  const { conversation, settings, applicationName, addressVerified } = facts;
+  const { conversation, settings, applicationName } = facts;
   const team = headerText(settings.email.fromName ?? applicationName);
   const { words, language } = mailWords(
     settings.locale,
@@ -269,7 +269,7 @@ async function composeReply(
       ...(answers
         ? { replyTo: { name: team, address: replyTo }, returnPath: returnPath(service, row, route, address) }
         : {}),
-      subject: subjectOf(conversation, addressVerified, words.subject(team)),
+      subject: subjectOf(conversation, isOwnAddress(service, facts), words.subject(team)),
       text: mailText(page),
       html: mailHtml(page),
       attachments: await mailAttachments(service, [...files.values()].flat()),
@@ -296,12 +296,8 @@ export function returnPath(service: Service, row: EffectRow, route: MailRoute, r
 }
 
 /** An address that was not proven may be a stranger's: a subject that the visitor chose does not go there. */
-function subjectOf(
-  { channel, subject }: ConversationWithVisitor,
-  addressVerified: boolean,
-  fallback: string,
-): string {
-  if (subject === null || (channel !== 'email' && !addressVerified)) return fallback;
+function subjectOf({ subject }: ConversationWithVisitor, ownAddress: boolean, fallback: string): string {
+  if (subject === null || !ownAddress) return fallback;
   const line = headerText(subject);
   return line === '' ? fallback : /^re:/i.test(line) ? line : `Re: ${line}`;
 }

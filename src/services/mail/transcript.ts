@@ -12,7 +12,7 @@ import { automaticHeaders, type MailComposer } from './mail-effects.ts';
 import { fileNames } from './mail-files.ts';
 import { mailHtml, mailText, type MailPage } from './mail-html.ts';
 import { domainOf, mailRoute, noMailServer, receivesMail, senderAddress } from './mail-server.ts';
-import { readMailFacts, whyNotMailed, type MailFacts } from './mail-facts.ts';
+import { isOwnAddress, readMailFacts, whyNotMailed, type MailFacts } from './mail-facts.ts';
 import { mailLimits } from './mail-limits.ts';
 import { mailWords } from './mail-words.ts';
 import { returnPath, shownMessage, stopAddress, unsubscribeHeaders } from './reply-mail.ts';
@@ -34,7 +34,7 @@ export async function countTranscript(
 ): Promise<string> {
   const { address, limits } = await service.engine.store.read(async (tx) => {
     const facts = await findFacts(tx, service, actor, conversationId);
-    const { shown } = await readMessages(tx, conversationId, quotesVisitor(facts));
+    const { shown } = await readMessages(tx, conversationId, isOwnAddress(service, facts));
     if (shown.length === 0) throw refusal('there is nothing in it that may go to this address');
     return {
       address: facts.address,
@@ -104,11 +104,6 @@ async function findFacts(
   if ((await refusesMail(tx, service, organizationId, address)) !== null)
     throw new ServiceError('conflict', 'This address takes no mails.');
   return { ...facts, address };
-}
-
-/** Whether a visitor's own words go to their address: it was proven, or the conversation was begun from it. */
-function quotesVisitor({ conversation, addressVerified }: MailFacts): boolean {
-  return addressVerified || conversation.channel === 'email';
 }
 
 const isVisitors = ({ sender_role: role }: MessageWithSender): boolean => role === 'visitor';
@@ -208,7 +203,7 @@ export function createTranscriptComposer(service: Service): MailComposer {
     const { conversation, settings, address } = facts;
     const answers = await receivesMail(service, conversation.organization_id);
     const { page, subject, team } = await service.engine.store.read((tx) =>
-      readPage(tx, service, facts, { withVisitors: quotesVisitor(facts), answers }),
+      readPage(tx, service, facts, { withVisitors: isOwnAddress(service, facts), answers }),
     );
     const replyTo = replyAddress(route.address, makeToken(service, 'reply', conversation));
     return {

@@ -13,6 +13,7 @@ import { scopeOfConversation } from '../../core/scopes.ts';
 import type { ReadTx, Service, Tx } from '../../service.ts';
 import { readSettings } from '../../tenants/settings.ts';
 import { headerText } from '../header-text.ts';
+import { mailVisitorId } from '../mail-addresses.ts';
 import { plusPart, readToken, roundTripHolds, tokenHolds } from '../reply-token.ts';
 import { findReportedMail, noteBounce, type ReportedMail } from './bounces.ts';
 import { noteAstray } from './astray.ts';
@@ -175,7 +176,7 @@ async function senderOf(
 ): Promise<MailSender> {
   const { applicationId } = scopeOf(target);
   if (target.kind === 'conversation') return { applicationId, sender: target.conversation.id, known: true };
-  const sender = visitorIdOf(service, applicationId, from);
+  const sender = mailVisitorId(service, applicationId, from);
   const visitor = await service.engine.store.read(({ repositories }) =>
     repositories.visitors.byVisitorId(applicationId, 'live', sender),
   );
@@ -402,7 +403,7 @@ async function visitorByAddress(
   { fromName }: ParsedMail,
   from: string,
 ): Promise<VisitorRow> {
-  const visitorId = visitorIdOf(service, application.id, from);
+  const visitorId = mailVisitorId(service, application.id, from);
   const found = await tx.repositories.visitors.byVisitorId(application.id, 'live', visitorId);
   if (found !== undefined) return found;
   const name = headerText(fromName).slice(0, 100).toWellFormed().trim();
@@ -422,14 +423,6 @@ async function visitorByAddress(
   };
   await tx.repositories.visitors.insert(row);
   return row;
-}
-
-/** A UUID of version 4 made of the address, which no one else can make. */
-function visitorIdOf({ secrets }: Service, applicationId: string, address: string): string {
-  const bytes = Buffer.from(secrets.digest(`mail-visitor:${applicationId}:${address}`).subarray(0, 16));
-  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x40, 6);
-  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
-  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
 /**
