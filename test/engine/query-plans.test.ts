@@ -157,6 +157,7 @@ describe('the deliveries of webhooks', () => {
       'SEARCH webhook_deliveries USING INDEX webhook_deliveries_in_turn (conversation_id=? AND webhook_id=?)',
       'SEARCH webhook_deliveries USING INDEX webhook_deliveries_due (webhook_id=? AND next_attempt_at>?)',
       'SEARCH webhook_deliveries USING COVERING INDEX webhook_deliveries_due (webhook_id=? AND next_attempt_at>?)',
+      'SEARCH webhook_deliveries USING COVERING INDEX webhook_deliveries_due (webhook_id=?)',
     ]);
   });
 });

@@ -2,8 +2,9 @@
 // domain on POST /widget/ws-token, and every preflight that must stay unanswered.
 import { randomUUID } from 'node:crypto';
 import { decodeJwt } from 'jose';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { routes } from '../../src/http/operation-routes.ts';
+import { isKnownOrigin } from '../../src/services/auth/authenticate.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import type { HeaderPairs } from '../helpers/raw-http.ts';
 import { askRaw, expectCleanLog, stored } from '../helpers/rest-checks.ts';
@@ -181,6 +182,33 @@ describe('no token, and no permission to read the answer, for', () => {
     expect((await mint(site.id, 'https://passing.example')).status).toBe(200);
     await app.local('domains.remove', { applicationId: site.id, domain: 'passing.example' });
     expect((await mint(site.id, 'https://passing.example')).status).toBe(403);
+  });
+});
+
+describe('what every preflight looks through', () => {
+  it('is 200 domains of an application at most', async () => {
+    const application = await app.local('applications.create', { organization: 'acme', name: 'many' });
+    const add = (domain: string) => app.local('domains.add', { applicationId: application.id, domain });
+    for (let at = 0; at < 200; at += 1) await add(`shop-${at}.example`);
+    await expect(add('one-more.example')).rejects.toThrow('An application has at most 200 domains.');
+    await expect(add('shop-1.example')).rejects.toThrow('is registered for this application already');
+    await app.local('domains.remove', { applicationId: application.id, domain: 'shop-1.example' });
+    await add('one-more.example');
+  });
+
+  it('is read once for all that come before it is known', async () => {
+    const reads = vi.spyOn(app.service.engine.store, 'read');
+    await app.local('domains.add', { applicationId: site.id, domain: 'known.example' });
+    reads.mockClear();
+    const known = await Promise.all(
+      Array.from({ length: 20 }, () => isKnownOrigin(app.service, 'https://known.example')),
+    );
+    expect(known).toEqual(Array(20).fill(true));
+    // What the server does by itself reads, too.
+    expect(reads.mock.calls.length).toBeLessThan(20);
+    reads.mockRestore();
+    await app.local('domains.remove', { applicationId: site.id, domain: 'known.example' });
+    expect(await isKnownOrigin(app.service, 'https://known.example')).toBe(false);
   });
 });
 

@@ -131,13 +131,26 @@ export function createConfigCache(store: Store): ConfigCache {
 function cached<K extends string, V>(store: Store, load: (key: K) => Promise<V>): (key: K) => Soon<V> {
   let epoch = -1;
   const entries = new Map<K, V>();
+  /** What is being read for this epoch: whoever asks meanwhile waits for the same answer. */
+  const loading = new Map<K, Promise<V>>();
 
   function find(key: K, fresh: number): Soon<V> {
     if (fresh > epoch) {
       epoch = fresh;
       entries.clear();
+      loading.clear();
     }
-    return entries.get(key) ?? loadInto(key, fresh);
+    return entries.get(key) ?? (epoch === fresh ? loadOnce(key, fresh) : loadInto(key, fresh));
+  }
+
+  function loadOnce(key: K, fresh: number): Promise<V> {
+    const under = loading.get(key);
+    if (under !== undefined) return under;
+    const begun = loadInto(key, fresh).finally(() => {
+      if (loading.get(key) === begun) loading.delete(key);
+    });
+    loading.set(key, begun);
+    return begun;
   }
 
   async function loadInto(key: K, fresh: number): Promise<V> {

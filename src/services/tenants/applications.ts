@@ -204,7 +204,10 @@ export async function deleteApplication(
   return { success: true };
 }
 
-/** @throws ServiceError not_found, bad_request, conflict (registered already) */
+/** Every preflight of a page looks through the domains of all applications. */
+const maxDomains = 200;
+
+/** @throws ServiceError not_found, bad_request, conflict (registered already, or one too many) */
 export async function addDomain(
   tx: Tx,
   call: OwnerCall,
@@ -235,6 +238,11 @@ async function insertDomain(
     throw new ServiceError(
       'conflict',
       `The domain ${checked.domain} is registered for this application already.`,
+    );
+  if ((await tx.repositories.applications.domains(application.id)).length > maxDomains)
+    throw new ServiceError(
+      'conflict',
+      `An application has at most ${maxDomains} domains. Remove some first, or register *.example.com for all below one.`,
     );
   await audit(tx, call, {
     organizationId: application.organization_id,
