@@ -32,6 +32,7 @@ import {
   writeEvent,
   writeFrame,
 } from './frames.ts';
+import { countFrame } from './frame-limits.ts';
 import type { Hub } from './hub.ts';
 import type { SocketWriter } from './socket-writer.ts';
 import type { SyncLimits } from './sync-limits.ts';
@@ -66,10 +67,6 @@ interface Room {
 const pauseThreshold = 64;
 const maxBufferedEvents = 2_000;
 const maxLimitedInARow = 20;
-const frameWindows = [
-  { limit: 300, windowMs: 1_000 },
-  { limit: 3_000, windowMs: 60_000 },
-];
 const closeTimeoutMs = 2_000;
 
 export class Connection {
@@ -225,7 +222,7 @@ export class Connection {
   }
 
   #run(frame: ClientFrame): Soon<void> {
-    if (!frame.type.startsWith('message:')) this.#countFrame();
+    if (!frame.type.startsWith('message:')) countFrame(this.#options);
     switch (frame.type) {
       case 'ping':
         return this.send({ type: 'pong' });
@@ -263,18 +260,6 @@ export class Connection {
     name: N,
   ): N | `staff.${N}` {
     return this.actor.kind === 'visitor' ? name : `staff.${name}`;
-  }
-
-  /** Frames that are no messages have a limit of their own, per connection. */
-  #countFrame(): void {
-    const verdict = this.#options.service.engine.localLimiter.take([
-      { key: `c:frames:${this.id}`, windows: frameWindows },
-    ]);
-    if (!verdict.ok)
-      throw new FrameError(
-        'RATE_LIMITED',
-        `Too many frames; wait ${Math.ceil(verdict.retryAfterMs / 1000)} s.`,
-      );
   }
 
   // Not `async`, like all that a message passes through: a promise for each step would cost more than most steps.

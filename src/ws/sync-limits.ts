@@ -96,7 +96,8 @@ function tooMuch(retryAfterMs: number): FrameError {
   );
 }
 
-function userKey({ actor }: Syncing): string {
+/** One user of an application, or a member, whatever they are connected by. */
+export function userKey({ actor }: Pick<Syncing, 'actor'>): string {
   return actor.kind === 'visitor'
     ? `${actor.applicationId}:${actor.mode}:${actor.visitorId}`
     : `${actor.organizationId}:${userId(actor)}`;

@@ -282,6 +282,32 @@ describe('floods', () => {
     // One of the 300 was spent on settling.
     expect(socket.all('pong')).toHaveLength(299);
   });
+
+  /** Sends so many frames through each, all answered. @returns how many were refused */
+  async function refusedOf(several: readonly TestSocket[], each: number): Promise<number> {
+    for (const socket of several) for (let index = 0; index < each; index += 1) socket.send('ping');
+    const count = (type: string): number => several.reduce((sum, socket) => sum + socket.all(type).length, 0);
+    await eventually(() => expect(count('pong') + count('error')).toBe(several.length * each));
+    return count('error');
+  }
+
+  it('bounds the plain frames of a user, however many connections there are', async () => {
+    const visitor = createVisitor(app, acme.application);
+    const several = [await settled(visitor), await settled(visitor), await settled(visitor)];
+    app.clock.advance(1_001);
+    expect(await refusedOf(several, 205)).toBe(15);
+    // Another one is not held up.
+    await expectAlive(await settled(createVisitor(app, acme.application)));
+  });
+
+  it('bounds the plain frames of an address, however many visitors it is', async () => {
+    const several: TestSocket[] = [];
+    for (let at = 0; at < 11; at += 1) several.push(await settled(createVisitor(app, acme.application)));
+    const member = await settled(await createMember(app, 'acme'));
+    app.clock.advance(1_001);
+    expect(await refusedOf(several, 274)).toBe(14);
+    await expectAlive(member);
+  });
 });
 
 /** A connection that is let in and then never read. */
