@@ -81,7 +81,7 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
     if (!log.isLevelEnabled('debug')) return;
     const ms = Math.round(service.engine.clock.monotonic() - started);
     log.debug(
-      { requestId, method: ctx.method, path: withoutVisitor(ctx.path), status: ctx.status, ms },
+      { requestId, method: ctx.method, path: withoutSecrets(ctx.path), status: ctx.status, ms },
       'request',
     );
   });
@@ -193,9 +193,9 @@ function runInOrder(list: readonly Koa.Middleware[], ctx: Koa.ParameterizedConte
   return first === undefined ? next() : first(ctx, async () => runInOrder(others, ctx, next));
 }
 
-/** A visitor's id is a secret of the visitor: the log has its beginning only. */
-function withoutVisitor(path: string): string {
-  return path.replace(/(\/visitors\/[^/]{8})[^/]*/, '$1…');
+/** A visitor's id, a key of incoming mail and the token of a mail's link let in who has them: the log has their beginning only. */
+function withoutSecrets(path: string): string {
+  return path.replace(/(\/(?:visitors|inbound\/email|mail\/stop)\/[^/]{8})[^/]*/, '$1…');
 }
 
 function isRead(ctx: Context): boolean {

@@ -62,3 +62,13 @@ it("no line of the log holds a visitor's id", async () => {
   expect(app.logged.join('')).not.toContain(visitor.id);
   expect(app.logged.join('')).toContain(`/visitors/${visitor.id.slice(0, 8)}…`);
 });
+
+it.each(['/api/v1/inbound/email/dbm_0123456789abcdef', '/mail/stop/s.0123456789abcdef0123'])(
+  'no line of the log holds what lets in at %s',
+  async (path) => {
+    await fetch(app.url + path, { method: 'POST' });
+    const lines = app.logged.join('');
+    expect(lines).toContain(path.slice(0, path.lastIndexOf('/') + 9));
+    expect(lines).not.toContain(path.split('/').at(-1));
+  },
+);
