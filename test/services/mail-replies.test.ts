@@ -19,6 +19,7 @@ import {
   type TestMember,
   type TestOrganization,
 } from '../helpers/fixtures.ts';
+import { markAddress } from '../../src/services/mail/mail-addresses.ts';
 import { mailRoute } from '../../src/services/mail/mail-server.ts';
 import { createReplyComposer, shownMessage } from '../../src/services/mail/reply-mail.ts';
 import { CoveredConversations } from '../../src/services/mail/reply-planner.ts';
@@ -362,6 +363,92 @@ describe('limits', () => {
     await eventually(async () => expect([await count('delivered'), await count('waiting')]).toEqual([20, 2]));
     minutes(60);
     await eventually(async () => expect(await count('delivered')).toBe(22));
+  });
+
+  const replay = async (effectId: string): Promise<unknown> => app.local('outbox.replay', { effectId });
+
+  const mailOf = async ({ id }: Talk): Promise<string> => {
+    const [row] = await rowsOf(app, `select id from effects where conversation_id = '${id}'`);
+    return String(row?.['id']);
+  };
+
+  it('hold where a mail is sent once more, and its further attempts are not counted', async () => {
+    const one = await talk();
+    await createMessage(olivia, one.id, 'one');
+    await planned(one, 1);
+    minutes(2);
+    await settled(one, ['delivered']);
+    const id = await mailOf(one);
+    await replay(id);
+    await settled(one, ['waiting: one mail of a conversation goes in ten minutes']);
+    // Asking again leads no further.
+    await replay(id);
+    await settled(one, ['waiting: one mail of a conversation goes in ten minutes']);
+    expect(mailsTo(one)).toHaveLength(1);
+    host.refuse = () => ({ at: 'data', code: 451, text: 'busy' });
+    minutes(10);
+    await settled(one, [/^waiting: .*busy/]);
+    host.refuse = () => null;
+    app.clock.advance(effectRetryDelay(2, 1));
+    await settled(one, ['delivered']);
+    expect(new Set(mailsTo(one).map(({ mail }) => mail.messageId)).size).toBe(1);
+    expect(mailsTo(one)).toHaveLength(2);
+  });
+
+  it('of an address hold where its mails are sent once more', async () => {
+    const address = 'replayed@example.net';
+    const talks: Talk[] = [];
+    for (let at = 0; at < 11; at += 1) talks.push({ ...(await talk({ email: address })), address });
+    for (const one of talks) {
+      await createMessage(olivia, one.id, 'hello');
+      await planned(one, 1);
+    }
+    minutes(2);
+    for (const one of talks) await settled(one, ['delivered']);
+    minutes(10);
+    for (const one of talks) await replay(await mailOf(one));
+    const standing = async (): Promise<string[]> => (await Promise.all(talks.map(states))).flat().toSorted();
+    await eventually(async () =>
+      expect(await standing()).toEqual([
+        ...Array<string>(9).fill('delivered'),
+        ...Array<string>(2).fill('waiting: this address has had 20 mails in an hour'),
+      ]),
+    );
+    expect(host.taken.filter(({ to }) => to.includes(address))).toHaveLength(20);
+  });
+
+  it('of transcripts hold where one is sent once more, as does an end of mails', async () => {
+    const one = await talk();
+    await createMessage(olivia, one.id, 'hello');
+    expect((await one.visitor.call('POST', `/conversations/${one.id}/transcript`)).status).toBe(200);
+    const standing = async (): Promise<string[]> =>
+      (
+        await rowsOf(
+          app,
+          `select state, error from effects where conversation_id = '${one.id}' and about = 'transcript'`,
+        )
+      ).map(({ state, error }) => `${String(state)}: ${String(error)}`);
+    const stands = (text: string): Promise<void> =>
+      eventually(async () => expect(await standing()).toEqual([text]));
+    await stands('delivered: null');
+    const [row] = await rowsOf(
+      app,
+      `select id from effects where conversation_id = '${one.id}' and about = 'transcript'`,
+    );
+    const id = String(row?.['id']);
+    for (let at = 0; at < 4; at += 1) {
+      await replay(id);
+      await stands('delivered: null');
+    }
+    expect(mailsTo(one)).toHaveLength(5);
+    await replay(id);
+    await stands('waiting: 5 transcripts of a conversation go in an hour');
+    await app.service.engine.store.write({ organization: acme.id }, (tx) =>
+      markAddress(tx, app.service, acme.id, one.address, 'stopped'),
+    );
+    minutes(60);
+    await stands('skipped: the owner of the address wants no mails');
+    expect(mailsTo(one)).toHaveLength(5);
   });
 });
 

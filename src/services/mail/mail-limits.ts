@@ -2,6 +2,7 @@
 // own it, so nothing that a visitor can bring about may flood it.
 import type { LimitCheck } from '../../engine/engine.ts';
 import type { LimitCause } from '../../protocol/codes.ts';
+import type { EffectOutcome } from '../outbox/effects.ts';
 import type { ReadTx, Service } from '../service.ts';
 import { organizationQuotas } from '../tenants/quotas.ts';
 import { mailAddressDigest } from './mail-addresses.ts';
@@ -46,4 +47,15 @@ export async function mailLimits(
           },
         ]),
   ];
+}
+
+/** Counts a mail that is about to be sent, or counts nothing. @returns null: it may go; otherwise it waits */
+export async function takeMailLimits(
+  { engine: { clock, limiter } }: Service,
+  limits: readonly MailLimit[],
+): Promise<EffectOutcome | null> {
+  const verdict = await limiter.take(limits.map(({ check }) => check));
+  if (verdict.ok) return null;
+  const why = limits[verdict.failed]?.why ?? 'a limit of mails';
+  return { state: 'later', at: clock.now() + verdict.retryAfterMs, why };
 }

@@ -6,7 +6,7 @@ import type { EmailedState } from '../../protocol/entities.ts';
 import { conversationEvent } from '../chat/conversation-events.ts';
 import { scopeOfConversation } from '../core/scopes.ts';
 import { senderName } from '../core/serializers.ts';
-import { addEffect, type EffectOutcome } from '../outbox/effects.ts';
+import { addEffect, isSentAgain, type EffectOutcome } from '../outbox/effects.ts';
 import type { ReadTx, Service, Tx } from '../service.ts';
 import { headerText } from './header-text.ts';
 import { type CoveredConversations, replyDelayMs, replyEffect } from './reply-planner.ts';
@@ -15,7 +15,7 @@ import { markAddress, refusesMail } from './mail-addresses.ts';
 import { automaticHeaders, type ComposedMail, type MailComposer } from './mail-effects.ts';
 import { fileNames, mailAttachments } from './mail-files.ts';
 import { mailHtml, mailText, storedHtmlToText, type MailPage, type ShownMessage } from './mail-html.ts';
-import { mailLimits, type MailLimit } from './mail-limits.ts';
+import { mailLimits, takeMailLimits, type MailLimit } from './mail-limits.ts';
 import { domainOf, receivesMail, senderAddress, type MailRoute } from './mail-server.ts';
 import { mailWords, type MailWords } from './mail-words.ts';
 import { makeReportToken, makeToken, replyAddress } from './reply-token.ts';
@@ -93,10 +93,10 @@ async function planRest(tx: Tx, service: Service, row: EffectRow): Promise<void>
 
 const skipped = (why: string): EffectOutcome => ({ state: 'skipped', why });
 
-/** What is counted before the first attempt. @returns null: it may go */
+/** What is counted before the first attempt, and before the first of each sending once more. @returns null: it may go */
 async function checkLimits(service: Service, row: EffectRow): Promise<EffectOutcome | null> {
-  const { limiter, clock, store } = service.engine;
-  if (claim.parse(JSON.parse(row.payload)).messages !== undefined) return null;
+  const { store } = service.engine;
+  if (claim.parse(JSON.parse(row.payload)).messages !== undefined && !isSentAgain(row)) return null;
   // Asked first, so that what has nothing to send uses nothing up.
   const state = await store.read(async (tx) => {
     const selected = await selectMessages(tx, service, row);
@@ -111,10 +111,7 @@ async function checkLimits(service: Service, row: EffectRow): Promise<EffectOutc
     },
     ...state,
   ];
-  const verdict = await limiter.take(limits.map(({ check }) => check));
-  if (verdict.ok) return null;
-  const why = limits[verdict.failed]?.why ?? 'a limit of mails';
-  return { state: 'later', at: clock.now() + verdict.retryAfterMs, why };
+  return takeMailLimits(service, limits);
 }
 
 type Selected = Omit<Claimed, 'lastOfVisitor' | 'earlier' | 'ownSignature'>;

@@ -4,7 +4,7 @@ import type { Input, Output } from '../../protocol/operations.ts';
 import { accessConversation } from '../core/access.ts';
 import type { MemberActor, VisitorActor } from '../core/actor.ts';
 import { rateLimited, ServiceError } from '../core/errors.ts';
-import { addEffect, type EffectOutcome } from '../outbox/effects.ts';
+import { addEffect, isSentAgain, noteCounted, type EffectOutcome } from '../outbox/effects.ts';
 import type { MemberCall, ParticipantCall, ReadTx, Service, Tx } from '../service.ts';
 import { headerText } from './header-text.ts';
 import { refusesMail } from './mail-addresses.ts';
@@ -13,14 +13,14 @@ import { fileNames } from './mail-files.ts';
 import { mailHtml, mailText, type MailPage } from './mail-html.ts';
 import { domainOf, mailRoute, noMailServer, receivesMail, senderAddress } from './mail-server.ts';
 import { isOwnAddress, readMailFacts, whyNotMailed, type MailFacts } from './mail-facts.ts';
-import { mailLimits } from './mail-limits.ts';
+import { mailLimits, takeMailLimits, type MailLimit } from './mail-limits.ts';
 import { mailWords } from './mail-words.ts';
 import { returnPath, shownMessage, stopAddress, unsubscribeHeaders } from './reply-mail.ts';
 import { makeToken, replyAddress } from './reply-token.ts';
 
 /** Messages of a transcript; of a longer conversation the newest. */
 const maxMessages = 500;
-const windows = [{ limit: 5, windowMs: 3_600_000 }];
+const window = { limit: 5, windowMs: 3_600_000 };
 
 /**
  * Counts a transcript against its conversation, and as every mail against its address and organization. One that is
@@ -38,22 +38,35 @@ export async function countTranscript(
     if (shown.length === 0) throw refusal('there is nothing in it that may go to this address');
     return {
       address: facts.address,
-      limits: await mailLimits(tx, service, actor.organizationId, facts.address),
+      limits: await transcriptLimits(tx, service, facts),
     };
   });
-  const verdict = await service.engine.limiter.take([
-    { key: `transcript:${conversationId}`, windows },
-    ...limits.map(({ check }) => check),
-  ]);
+  const verdict = await service.engine.limiter.take(limits.map(({ check }) => check));
   if (verdict.ok) return address;
-  const reached = limits[verdict.failed - 1];
+  const reached = limits[verdict.failed];
   throw rateLimited(
     reached?.cause ?? 'per_visitor',
-    reached?.check.windows ?? windows,
+    reached?.check.windows ?? [window],
     verdict.window,
     verdict.retryAfterMs,
     'Too many mails',
   );
+}
+
+/** What a transcript counts against. */
+async function transcriptLimits(
+  tx: ReadTx,
+  service: Service,
+  { conversation, address }: AddressedFacts,
+): Promise<readonly MailLimit[]> {
+  return [
+    {
+      check: { key: `transcript:${conversation.id}`, windows: [window] },
+      cause: 'per_visitor',
+      why: `${window.limit} transcripts of a conversation go in an hour`,
+    },
+    ...(await mailLimits(tx, service, conversation.organization_id, address)),
+  ];
 }
 
 /**
@@ -200,6 +213,8 @@ export function createTranscriptComposer(service: Service): MailComposer {
   return async (row, route) => {
     const facts = await service.engine.store.read((tx) => findFactsAgain(tx, service, row));
     if ('state' in facts) return facts;
+    const held = await countAgain(service, row, facts);
+    if (held !== null) return held;
     const { conversation, settings, address } = facts;
     const answers = await receivesMail(service, conversation.organization_id);
     const { page, subject, team } = await service.engine.store.read((tx) =>
@@ -224,6 +239,19 @@ export function createTranscriptComposer(service: Service): MailComposer {
       },
     };
   };
+}
+
+/** The first time it was counted when it was asked for. @returns null: it may go */
+async function countAgain(
+  service: Service,
+  row: EffectRow,
+  facts: AddressedFacts,
+): Promise<EffectOutcome | null> {
+  if (!isSentAgain(row)) return null;
+  const limits = await service.engine.store.read((tx) => transcriptLimits(tx, service, facts));
+  const held = await takeMailLimits(service, limits);
+  if (held === null) await noteCounted(service, row);
+  return held;
 }
 
 /** What a planned transcript depends on, unless it may not go any more. */

@@ -7,7 +7,7 @@ import { audit } from '../core/audit.ts';
 import { notFound } from '../core/errors.ts';
 import { isoTime } from '../core/serializers.ts';
 import type { OwnerCall, ReadTx, Tx } from '../service.ts';
-import { effectRetryForMs } from './effects.ts';
+import { effectRetryForMs, markedAgain } from './effects.ts';
 
 /** A row as admins see it. */
 export function serializeEffect(row: EffectRow): OutboxEffect {
@@ -72,7 +72,8 @@ export async function listMails(
 }
 
 /**
- * Sends something now, or once more. What waits for the sending itself, as one that was read since, still holds.
+ * Sends something now, or once more. What waits for the sending itself, as one that was read since, still holds;
+ * so do the limits of what goes out.
  * @throws ServiceError not_found
  */
 export async function replayEffect(
@@ -96,6 +97,7 @@ export async function replayEffect(
     error: null,
   };
   await effects.setAttempt(again);
+  if (row.attempts > 0) await effects.setClaim(row.id, markedAgain(row), row.recipient ?? '');
   tx.configurationChanged(row.organization_id);
   await audit(tx, call, {
     organizationId: row.organization_id,

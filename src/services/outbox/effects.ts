@@ -1,5 +1,6 @@
 // Effects: what is to be sent and was not asked for by a caller who waits. An effect is a row of the outbox, once for its
 // key; the handler of its kind sends it. Plans and stores; sends nothing.
+import { z } from 'zod';
 import type { Scope } from '../../engine/engine.ts';
 import type { EffectRow, EventRow } from '../../engine/rows.ts';
 import type { EffectKind } from '../../protocol/operations/email.ts';
@@ -72,6 +73,27 @@ export interface EffectHandler {
    * @throws Error for what was not foreseen: it is tried again
    */
   readonly perform: (row: EffectRow, signal: AbortSignal) => Promise<EffectOutcome>;
+}
+
+const replayMark = z.looseObject({ again: z.literal(true).optional() });
+
+/** Whether it is sent once more, and was not counted since: what leaves twice counts twice. */
+export function isSentAgain({ payload }: Pick<EffectRow, 'payload'>): boolean {
+  return replayMark.parse(JSON.parse(payload)).again === true;
+}
+
+/** The payload of what is sent once more. */
+export function markedAgain({ payload }: Pick<EffectRow, 'payload'>): string {
+  return JSON.stringify({ ...replayMark.parse(JSON.parse(payload)), again: true });
+}
+
+/** Notes that what is sent once more was counted: the attempts that follow are the same sending. */
+export async function noteCounted({ engine: { store } }: Service, row: EffectRow): Promise<void> {
+  const { again, ...payload } = replayMark.parse(JSON.parse(row.payload));
+  if (again !== true) return;
+  await store.write({ organization: row.organization_id, part: `row:${row.id}` }, ({ repositories }) =>
+    repositories.effects.setClaim(row.id, JSON.stringify(payload), row.recipient ?? ''),
+  );
 }
 
 const sealPlace = ({ id, organization_id }: Pick<EffectRow, 'id' | 'organization_id'>) => ({
