@@ -348,6 +348,120 @@ describe('a push service', () => {
   });
 });
 
+describe('limits', () => {
+  /** The notices of a way to a member, by how each stands. */
+  async function standing(kind: 'mail' | 'push', { id }: TestMember): Promise<Record<string, number>> {
+    const rows = await rowsOf(
+      app,
+      `select state, error from effects where kind = '${kind}' and member_id = '${id}'`,
+    );
+    const texts = rows.map(
+      ({ state, error }) => `${String(state)}${typeof error === 'string' ? `: ${error}` : ''}`,
+    );
+    return Object.fromEntries(
+      [...Map.groupBy(texts, (text) => text)].map(([text, all]) => [text, all.length]),
+    );
+  }
+
+  const stands = (kind: 'mail' | 'push', member: TestMember, expected: Record<string, number>) =>
+    eventually(async () => expect(await standing(kind, member)).toEqual(expected));
+
+  async function mention(count: number, name = 'Bob'): Promise<void> {
+    const id = await createConversation(visitor, 'My order');
+    await ann.call('POST', `/conversations/${id}/accept`);
+    for (let at = 0; at < count; at += 1)
+      await ann.call('POST', `/conversations/${id}/messages`, {
+        content: `@${name} look ${at}`,
+        internal: true,
+      });
+  }
+
+  const replayMail = async ({ id }: TestMember, state: string): Promise<unknown> => {
+    const [row] = await rowsOf(
+      app,
+      `select id from effects where kind = 'mail' and member_id = '${id}' and state = '${state}' order by id limit 1`,
+    );
+    return app.local('outbox.replay', { effectId: String(row?.['id']) });
+  };
+
+  it('a member gets 20 mails an hour, however they come about, and also where they were added anew', async () => {
+    const beyond = 'skipped: the member has had 20 mails in an hour';
+    await mention(22);
+    await told();
+    app.clock.advance(121_000);
+    await stands('mail', bob, { delivered: 20, [beyond]: 2 });
+    await host.has(20);
+    // Neither by sending one once more, nor by another member with the same address.
+    await replayMail(bob, 'delivered');
+    await stands('mail', bob, { delivered: 19, [beyond]: 3 });
+    await app.local('members.remove', { memberId: bob.id });
+    const { id } = await app.local('members.add', {
+      organization: 'acme',
+      email: bob.email.toUpperCase(),
+      name: 'Robert',
+      role: 'operator',
+      password: 'a password of many',
+    });
+    const robert = { ...bob, id };
+    await mention(1, 'Robert');
+    await told();
+    app.clock.advance(121_000);
+    await stands('mail', robert, { [beyond]: 1 });
+    expect(host.taken).toHaveLength(20);
+    app.clock.advance(3_600_000);
+    await mention(1, 'Robert');
+    await told();
+    app.clock.advance(121_000);
+    await stands('mail', robert, { [beyond]: 1, delivered: 1 });
+  });
+
+  it('a mail that is tried again counts once', async () => {
+    expect.hasAssertions();
+    await mention(1);
+    await told();
+    host.refuse = () => ({ at: 'data', code: 451, text: 'busy' });
+    app.clock.advance(121_000);
+    await stands('mail', bob, { 'waiting: the mail server answered 451 busy': 1 });
+    await mention(19);
+    await told();
+    host.refuse = () => null;
+    app.clock.advance(121_000);
+    await stands('mail', bob, { delivered: 20 });
+  });
+
+  it('a member gets 120 pushes an hour, and the bell as before', async () => {
+    const socket = await bob.connect();
+    const { limiter } = app.service.engine;
+    const check = { key: `push:member:${bob.id}`, windows: [{ limit: 120, windowMs: 3_600_000 }] };
+    for (let at = 0; at < 119; at += 1) expect((await limiter.take([check])).ok).toBe(true);
+    await mention(2);
+    await stands('push', bob, { delivered: 1, 'skipped: the member has had 120 pushes in an hour': 1 });
+    expect(bobsBrowser.received).toHaveLength(1);
+    for (let at = 0; at < 2; at += 1)
+      expect(await socket.receives('notification:new')).toMatchObject({ event: 'mention' });
+    socket.socket.terminate();
+    // No other member is concerned.
+    await mention(1, 'Marker');
+    await eventually(() =>
+      expect(markersBrowser.told.at(-1)).toMatchObject({ title: expect.stringContaining('Ann') }),
+    );
+  });
+
+  it('mails to members are mails of the organization’s day', async () => {
+    await app.local('organizations.update', { organization: 'acme', plan: 'free' });
+    const { limiter } = app.service.engine;
+    const day = { key: `mail:organization:${acme.id}`, windows: [{ limit: 500, windowMs: 86_400_000 }] };
+    for (let at = 0; at < 499; at += 1) expect((await limiter.take([day])).ok).toBe(true);
+    await mention(2);
+    await told();
+    app.clock.advance(121_000);
+    await stands('mail', bob, {
+      delivered: 1,
+      'skipped: the organization has sent its 500 mails of this day': 1,
+    });
+  });
+});
+
 describe('an e-mail', () => {
   it('goes to who is away, two minutes later, once until they have read', async () => {
     await choose(ann, { preview: 'text' });

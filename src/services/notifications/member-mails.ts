@@ -5,6 +5,7 @@ import { headerText } from '../mail/header-text.ts';
 import { domainOf, type MailRoute } from '../mail/mail-server.ts';
 import type { Service } from '../service.ts';
 import { noticeFor } from './notice.ts';
+import { countNoticeMail } from './notice-limits.ts';
 import { readNotifications } from './preferences.ts';
 import { noticePayload, readNotice } from './push-handler.ts';
 import { textIn } from './texts.ts';
@@ -31,6 +32,8 @@ async function composeNotice(service: Service, row: EffectRow, route: MailRoute)
   const told = await store.read((tx) => readNotice(tx, service, row, payload, 'email'));
   if ('state' in told) return told;
   const { member, organization, subject } = told;
+  const beyond = await countNoticeMail(service, row, organization, member.email);
+  if (beyond !== null) return beyond;
   const notice = noticeFor(subject, {
     shows: readNotifications(member).preview,
     locale: member.locale,

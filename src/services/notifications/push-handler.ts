@@ -18,6 +18,7 @@ import type { ReadTx, Service } from '../service.ts';
 import { openPushTarget } from './devices.ts';
 import { asPerson } from './happenings.ts';
 import { mayReceive, noticeFor, type Notice } from './notice.ts';
+import { countNoticePush } from './notice-limits.ts';
 import { readNotifications } from './preferences.ts';
 import { signPush } from './push-keys.ts';
 import { whoIsTold } from './rules.ts';
@@ -58,6 +59,8 @@ export function createPushHandler(service: Service, send: SendPush): EffectHandl
       const found = await service.engine.store.read((tx) => readPush(tx, service, row, payload));
       if ('state' in found) return found;
       const { device, message, urgency } = found;
+      const beyond = await countNoticePush(service, row, device.member_id);
+      if (beyond !== null) return beyond;
       return toOutcome(
         service,
         row,
