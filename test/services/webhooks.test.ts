@@ -1,6 +1,7 @@
 // Attacks the delivery of webhooks: receivers that fail, are slow, redirect or vanish, a
 // server that stops in the middle; nothing may be lost, doubled under two ids, or out of order.
 import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { webhookData, type WebhookDelivery, type WebhookEvent } from '../../src/protocol/webhooks.ts';
 import { runMaintenance } from '../../src/services/data/maintenance.ts';
@@ -306,6 +307,43 @@ describe('a receiver that fails for a while', () => {
     // Never more than a few at once, for the one that hangs.
     await dead.tried(2);
     expect(dead.all.length).toBeLessThanOrEqual(4);
+  });
+
+  it('gets eight requests at once of an organization, whatever its webhooks are called, and each in its turn', async () => {
+    const victim = await aReceiver();
+    const waiting: ServerResponse[] = [];
+    let most = 0;
+    victim.answer = (response) => {
+      waiting.push(response);
+      most = Math.max(most, waiting.length);
+    };
+    const hooks = 4;
+    for (let at = 0; at < hooks; at += 1)
+      await app.local('webhooks.create', {
+        organization: 'acme',
+        url: `${victim.url}?${at}`,
+        events: ['conversation:new'],
+      });
+    for (let at = 0; at < 6; at += 1) await createConversation(visitor);
+    const well = await aReceiver();
+    const other = await createOrganization(app, 'other');
+    await app.local('webhooks.create', {
+      organization: 'other',
+      url: well.url,
+      events: ['conversation:new'],
+    });
+    await victim.tried(8);
+    // Another organization's do not wait for them, though they go to the same host.
+    await createConversation(createVisitor(app, other.application));
+    await well.has(1);
+    expect(victim.all).toHaveLength(8);
+    for (let answered = 0; answered < hooks * 6; answered += 1) {
+      await eventually(() => expect(waiting.length).toBeGreaterThan(0));
+      waiting.shift()?.writeHead(204).end();
+    }
+    await victim.has(hooks * 6);
+    expect(most).toBe(8);
+    expect(new Set(victim.all.map(({ id }) => id)).size).toBe(hooks * 6);
   });
 
   it('that hangs is cut off after ten seconds, and that trickles is not listened to', async () => {
@@ -654,6 +692,31 @@ describe('the admin API', () => {
     for (let index = 0; index < 20; index += 1)
       expect((await call(admin, 'POST', '', { url: `https://example.com/${index}` })).status).toBe(201);
     expect((await call(admin, 'POST', '', { url: 'https://example.com/20' })).status).toBe(409);
+  });
+
+  it('sends to an address once, however it is written, also where one is changed', async () => {
+    const first = await call(admin, 'POST', '', { url: 'https://example.com/hook', events: ['message:new'] });
+    expect(first.status).toBe(201);
+    for (const url of ['https://example.com/hook', 'https://EXAMPLE.com:443/./hook#again'])
+      expect((await call(admin, 'POST', '', { url })).body).toMatchObject({
+        error: 'conflict',
+        message: expect.stringContaining('has this address'),
+      });
+    const second = (await call(admin, 'POST', '', { url: 'https://example.com/other' })).body.webhook;
+    expect((await call(admin, 'PATCH', `/${second.id}`, { url: 'https://example.com/hook' })).status).toBe(
+      409,
+    );
+    // Its own address is no other's, and neither is that of another organization.
+    expect((await call(admin, 'PATCH', `/${second.id}`, { url: 'https://example.com/other' })).status).toBe(
+      200,
+    );
+    await createOrganization(app, 'other');
+    const stranger = await createMember(app, 'other', 'admin');
+    expect((await call(stranger, 'POST', '', { url: 'https://example.com/hook' })).status).toBe(201);
+    await call(admin, 'DELETE', `/${first.body.webhook.id}`);
+    expect((await call(admin, 'PATCH', `/${second.id}`, { url: 'https://example.com/hook' })).status).toBe(
+      200,
+    );
   });
 
   it('says conflict for what is switched off, and 404 for what never was', async () => {

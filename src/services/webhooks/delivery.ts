@@ -4,6 +4,7 @@
 import type { KeyObject } from 'node:crypto';
 import type { Clock, CommitNotice } from '../../engine/engine.ts';
 import type { EventRow, WebhookDeliveryRow, WebhookRow } from '../../engine/rows.ts';
+import { createFairLimit } from '../../net/fair-limit.ts';
 import type { SendWebhook } from '../../net/webhook-client.ts';
 import { canReceive } from '../core/audience.ts';
 import { lastEventSeq, readLogPage } from '../core/event-log.ts';
@@ -17,6 +18,8 @@ import { getSelection, isTold, retryForMs, signingSecrets, type SealedSecret } f
 
 /** Attempts at once for one webhook, so that a slow receiver takes nothing from the others. */
 const maxConcurrent = 4;
+/** Attempts at once of all webhooks of an organization that lead to one host, which may be a stranger's. */
+const maxConcurrentOfHost = 8;
 /** Deliveries that are read ahead: what is sent is read when it is sent. */
 const readAhead = 28;
 const pageSize = 500;
@@ -56,6 +59,8 @@ class WebhookQueue {
   row: WebhookRow;
   /** Events up to this one have become deliveries, on disk. */
   savedSeq: number;
+  /** The organization and the host that its attempts are counted under. */
+  place: string;
   /** Whether it was read up to the position that all share. */
   caughtUp = false;
   #selection: ReadonlySet<string> | null;
@@ -65,12 +70,14 @@ class WebhookQueue {
   constructor(row: WebhookRow) {
     this.row = row;
     this.savedSeq = row.position;
+    this.place = placeOf(row);
     this.#selection = toSet(getSelection(row));
   }
 
   update(row: WebhookRow): void {
     this.row = row;
     this.savedSeq = Math.max(this.savedSeq, row.position);
+    this.place = placeOf(row);
     this.#selection = toSet(getSelection(row));
   }
 
@@ -95,6 +102,9 @@ class WebhookQueue {
   }
 }
 
+const placeOf = ({ organization_id: organization, url }: WebhookRow): string =>
+  `${organization} ${new URL(url).hostname}`;
+
 const toSet = (selection: readonly string[] | null): ReadonlySet<string> | null =>
   selection === null ? null : new Set(selection);
 
@@ -106,6 +116,12 @@ class WebhookDelivery {
   #byOrganization: ReadonlyMap<string, readonly WebhookQueue[]> = new Map();
   /** What is due, by the webhook's id. */
   readonly #due: DueQueues<WebhookDeliveryRow>;
+  readonly #inPlace = createFairLimit({
+    maxRunning: Infinity,
+    maxRunningPerKey: maxConcurrentOfHost,
+    maxWaiting: Infinity,
+    maxWaitingPerKey: Infinity,
+  });
   readonly #stop = new AbortController();
   readonly #loop: JobLoop;
   readonly #unsubscribe: () => void;
@@ -307,10 +323,21 @@ class WebhookDelivery {
   }
 
   async #attempt(webhookId: string, row: WebhookDeliveryRow, signal: AbortSignal): Promise<void> {
-    const { clock, pace } = this.#service.engine;
-    await pace.turn(attemptMs, signal);
+    await this.#service.engine.pace.turn(attemptMs, signal);
+    const place = this.#queues.get(webhookId)?.place;
+    if (signal.aborted || place === undefined) return;
+    try {
+      await this.#inPlace(place, () => this.#attemptInTurn(webhookId, row, signal), signal);
+    } catch (error) {
+      // Stopped while it waited for its turn.
+      if (!signal.aborted) throw error;
+    }
+  }
+
+  async #attemptInTurn(webhookId: string, row: WebhookDeliveryRow, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#service.engine;
     const queue = this.#queues.get(webhookId);
-    if (signal.aborted || queue === undefined) return undefined;
+    if (queue === undefined) return undefined;
     const sending = await this.#readSending(row);
     if (sending === null) {
       // Removed or switched off, and not heard of yet; or another server has sent it.
