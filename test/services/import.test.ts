@@ -5,6 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sizeLimits } from '../../src/protocol/codes.ts';
 import { exportOrganization } from '../../src/services/data/export.ts';
 import { importOrganization } from '../../src/services/data/import.ts';
+import { checkFileRow, createFileSchemas } from '../../src/services/data/imported-rows.ts';
+import { parseMail } from '../../src/services/mail/inbound/parse-mail.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { rowsOf } from '../helpers/database.ts';
 import {
@@ -148,6 +150,7 @@ const cases: Readonly<
   ],
   'a role that there is not': ['members', (row) => ({ ...row, role: 'owner' }), /role/],
   'an address that is none': ['members', (row) => ({ ...row, email: 'not an address' }), /email/],
+  'two addresses in one': ['visitors', (row) => ({ ...row, email: 'a@example.net,b@example.net' }), /email/],
   'a shortcut with blanks': ['canned_replies', (row) => ({ ...row, shortcut: 'a b' }), /shortcut/],
   'a canned reply of any length': [
     'canned_replies',
@@ -287,6 +290,21 @@ describe('a file is refused with the line and the column, and leaves nothing', (
     }
   });
 });
+
+it.each(['a=b@x.com', 'user/dept@x.com', 'jörg@x.de', 'root@localhost', `${'long'.repeat(20)}@x.com`])(
+  'a visitor’s address that a mail or a page may have brought comes along: %s',
+  async (address) => {
+    const row = lines
+      .map((line) => JSON.parse(line) as { table?: string; row: Row })
+      .find(({ table }) => table === 'visitors')?.row;
+    const refusal = (problem: string) => new Error(problem);
+    const read = checkFileRow(createFileSchemas(to.service), 'visitors', { ...row, email: address }, refusal);
+    expect(read['email']).toBe(address);
+    const { from: sender } = await parseMail(Buffer.from(`From: <${address}>\r\n\r\nhello`));
+    // The local part of a page's may be longer than a mail has it.
+    expect(sender).toBe(address.startsWith('long') ? null : address);
+  },
+);
 
 it('HTML never comes out of a file: it is made from the content', async () => {
   const html = '<img src=x onerror=alert(1)>';

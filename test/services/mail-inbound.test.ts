@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { readdir, stat } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { createTransport } from 'nodemailer';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { checkRoundTrip } from '../../src/cli/mail-round-trip.ts';
 import { readConfig } from '../../src/config.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
@@ -104,6 +104,21 @@ const answer = (of: Talk, text: string, more: Parameters<typeof plainMail>[0] = 
     raw: plainMail({ from: `Rosa <${of.address}>`, to: of.replyTo, text, ...more }),
   });
 
+/** Does something before the nth write to the whole of acme from now on, which is where mails are written. */
+async function beforeWrite(nth: number, act: () => Promise<unknown>): Promise<void> {
+  const { store } = app.service.engine;
+  const write = store.write.bind(store);
+  let left = nth;
+  const spy = vi.spyOn(store, 'write').mockImplementation(async (scope, work, behind) => {
+    if (JSON.stringify(scope) === JSON.stringify({ organization: acme.id })) left -= 1;
+    if (left === 0) {
+      spy.mockRestore();
+      await act();
+    }
+    return write(scope, work, behind);
+  });
+}
+
 describe('an answer by mail', () => {
   it('is live in the room at once, as the visitor’s words, without the quotation', async () => {
     const one = await talk();
@@ -199,6 +214,16 @@ describe('an answer by mail', () => {
       return Promise.resolve(found);
     });
     for (const { raw } of mails) expect(raw.toString()).not.toMatch(/PILLS|My parcel/);
+  });
+
+  it('never lands in a conversation that was closed while it was taken in', async () => {
+    const one = await talk();
+    await beforeWrite(1, () => olivia.call('POST', `/conversations/${one.id}/resolve`));
+    expect(await answer(one, 'too late', { messageId: '<closing@example.net>' })).toBe(250);
+    const { conversations } = (await one.visitor.call('GET', '/conversations')).body;
+    const next = conversations.find(({ continues }: { continues?: string }) => continues === one.id);
+    expect((await messagesOf(one.id)).map(({ content }) => content)).toEqual(['Where is it?']);
+    expect((await messagesOf(next.id)).map(({ content }) => content)).toEqual(['too late']);
   });
 
   it('brings its files, and names those that may not be taken', async () => {
@@ -640,6 +665,32 @@ describe('an inbox', () => {
       .catch((error: unknown) => String(error));
     expect(taken).toContain('belongs to another application');
   });
+});
+
+it('to an inbox goes on in another conversation where its own was closed before it was written', async () => {
+  await setByPath(app, acme.application.id, {
+    'email.mode': 'inbox',
+    'email.address': 'support@chat.example.com',
+  });
+  const named = async (): Promise<string[]> =>
+    (await rowsOf(app, "select id from conversations where subject = 'Closing' order by created_at, id")).map(
+      ({ id }) => String(id),
+    );
+  // The first write opens it.
+  await beforeWrite(2, async () => {
+    const [id = ''] = await named();
+    await olivia.call('POST', `/conversations/${id}/accept`);
+    expect((await olivia.call('POST', `/conversations/${id}/resolve`)).status).toBe(200);
+  });
+  const raw = plainMail({ from: 'quinn@example.org', subject: 'Closing', text: 'in between' });
+  for (let time = 0; time < 2; time += 1)
+    expect(await sendMail(port, { from: 'quinn@example.org', to: 'support@chat.example.com', raw })).toBe(
+      250,
+    );
+  const [closed = '', open = '', ...more] = await named();
+  expect(more).toEqual([]);
+  expect(await messagesOf(closed)).toEqual([]);
+  expect((await messagesOf(open)).map(({ content }) => content)).toEqual(['in between']);
 });
 
 it('for two applications is taken for one and brought again for the other', async () => {

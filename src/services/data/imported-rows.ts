@@ -26,6 +26,7 @@ import { isIdentitySecret, isPasswordHash, readApiKey } from '../auth/secrets.ts
 import { isTotpSecret } from '../auth/totp.ts';
 import { foldTag } from '../chat/tag-names.ts';
 import { prepareContent } from '../content/content.ts';
+import { isOneAddress } from '../mail/inbound/parsed-mail.ts';
 import type { Service } from '../service.ts';
 import { noPassword } from '../tenants/members.ts';
 import { defaultSettings, patchSettings } from '../tenants/settings.ts';
@@ -69,6 +70,10 @@ const clockSkewMs = 60_000;
 const maxGraceMs = 90 * 86_400_000;
 /** What the audit log says in one column. */
 const auditText = exactText(0, 1_000);
+/** What a page or a member may say, or a mail that came in. */
+const visitorEmail = exactText(0, 254)
+  .toLowerCase()
+  .refine((value) => isOneAddress(value) || email.safeParse(value).success, 'must be an e-mail address');
 const flag = z.union([z.literal(0), z.literal(1)]);
 const count = z.int().min(0);
 
@@ -157,7 +162,7 @@ export function createFileSchemas(service: Service): FileSchemas {
       visitor_id: entity.visitorUuid,
       mode: entity.mode,
       name: name.nullable(),
-      email: email.nullable(),
+      email: visitorEmail.nullable(),
       verified: flag,
       verified_fields: z
         .string()

@@ -4,10 +4,7 @@ import PostalMime, { type Address, type Email } from 'postal-mime';
 import { cutReply } from './cut-reply.ts';
 import { htmlToText } from './html-to-text.ts';
 import type { LightMail } from './light-mail.ts';
-import { maxMailParts, maxMailText, type MailFile, type ParsedMail } from './parsed-mail.ts';
-
-/** One sender, to whom an answer goes: a list in its place would send answers to all of them. */
-const oneAddress = /^[^\s@",;:<>()[\]\\]{1,64}@[^\s@",;:<>()[\]\\]{1,189}$/;
+import { isOneAddress, maxMailParts, maxMailText, type MailFile, type ParsedMail } from './parsed-mail.ts';
 
 /**
  * Reads a mail.
@@ -34,7 +31,7 @@ export async function parseMail(
   const from = mailboxes([mail.from])[0];
   const messageId = readMessageId(mail.messageId);
   return {
-    from: from !== undefined && oneAddress.test(from.address) ? from.address.toLowerCase() : null,
+    from: from !== undefined && isOneAddress(from.address) ? from.address.toLowerCase() : null,
     fromName: (from?.name ?? '').slice(0, 1_000),
     messageId,
     key: `mail:${messageId === null && light !== undefined ? light.digest : digestOf(messageId ?? raw)}`,

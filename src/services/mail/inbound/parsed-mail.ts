@@ -7,6 +7,11 @@ export const maxMailParts = 50;
 /** Characters of text that are looked at. */
 export const maxMailText = 100_000;
 
+const oneAddress = /^[^\s@",;:<>()[\]\\]{1,64}@[^\s@",;:<>()[\]\\]{1,189}$/;
+
+/** Whether a text is the address of one sender, to whom an answer goes: a list would send answers to all of them. */
+export const isOneAddress = (text: string): boolean => oneAddress.test(text);
+
 /** Bytes that lie in a file, until what they came with is used. */
 export interface StoredBytes {
   readonly path: string;

@@ -230,19 +230,13 @@ async function answerConversation(
   const sender = await store.read((tx) => visitorOf(tx, conversation));
   const kept =
     sender !== undefined && isOwn(sender, mail) ? await keepFiles(service, sender, mail, key) : noFiles;
-  const begun = await store.write({ organization: conversation.organization_id }, async (tx) => {
+  const begun = await store.read(async (tx) => {
     const now = await tx.repositories.conversations.byId(conversation.id);
     const visitor = now === undefined ? undefined : await visitorOf(tx, now);
     if (now === undefined || visitor === undefined) return ignored('the conversation is not there any more');
     if (!isOwn(visitor, mail)) return { note: now };
     if (await isVisitorBlocked(tx, service, now)) return ignored('the visitor is blocked');
-    // A mail that came before, while the conversation was open still.
-    if ((await tx.repositories.messages.byClientId(now.id, now.visitor_id, key)) !== undefined)
-      return { visitor, conversation: now };
-    if (now.status !== 'closed') return { visitor, conversation: now };
-    // A closed conversation stays closed: what is written to it opens another that names it.
-    const most = service.settings.maxPendingPerVisitor;
-    return openOnce(tx, service, visitor, { key, most, subject: now.subject, continues: now.id });
+    return { visitor, conversation: now };
   });
   if ('state' in begun) return begun;
   if ('note' in begun) return writeNote(service, begun.note, mail, key);
@@ -333,8 +327,9 @@ async function writeMessage(
 ): Promise<MailOutcome> {
   const content = plainContent(bodyOf(mail, refused, { files }));
   return service.engine.store.write({ organization: conversation.organization_id }, async (tx) => {
-    const now = await tx.repositories.conversations.byId(conversation.id);
-    if (now === undefined) return ignored('the conversation is not there any more');
+    const open = await openFor(tx, service, visitor, conversation.id, key);
+    if ('state' in open) return open;
+    const now = open.conversation;
     const unsent: FileRow[] = [];
     for (const { id } of files) {
       const row = await tx.repositories.files.byId(id);
@@ -347,6 +342,32 @@ async function writeMessage(
       files: unsent,
     });
     return { state: 'taken', conversationId: now.id, messageId: message.id };
+  });
+}
+
+/**
+ * The conversation that a mail is written to, in the transaction that writes it: a closed one stays closed, and what is
+ * written to it opens another that names it.
+ */
+async function openFor(
+  tx: Tx,
+  service: Service,
+  visitor: VisitorRow,
+  conversationId: string,
+  key: string,
+): Promise<{ conversation: ConversationWithVisitor } | MailOutcome> {
+  const { conversations, messages } = tx.repositories;
+  const now = await conversations.byId(conversationId);
+  if (now === undefined) return ignored('the conversation is not there any more');
+  if (now.status !== 'closed') return { conversation: now };
+  // A mail that came before, while the conversation was open still.
+  if ((await messages.byClientId(now.id, now.visitor_id, key)) !== undefined) return { conversation: now };
+  return openOnce(tx, service, visitor, {
+    // The mail itself may have opened the closed one, which has its key.
+    key: now.idempotency_key === key ? `${key}:${now.id}` : key,
+    most: service.settings.maxPendingPerVisitor,
+    subject: now.subject,
+    continues: now.id,
   });
 }
 
