@@ -607,6 +607,29 @@ describe('when no member accepts', () => {
     expect(mine()).toHaveLength(1);
   });
 
+  it('tells all where the member whom it names is disabled or gone', async () => {
+    await admin('/organization', { escalation: [{ afterMinutes: 2, to: bob.id, ways: ['push'] }] });
+    const mine = (id: string) => annsBrowser.told.filter(({ conversationId }) => conversationId === id);
+    const first = await createConversation(visitor, 'My order');
+    await told();
+    await app.local('members.update', { memberId: bob.id, disabled: true });
+    app.clock.advance(121_000);
+    await eventually(() => expect(mine(first)).toHaveLength(1));
+    // Planned while the step named Bob still.
+    const second = await createConversation(createVisitor(app, acme.application), 'My parcel');
+    await told();
+    await app.local('members.remove', { memberId: bob.id });
+    app.clock.advance(121_000);
+    await eventually(() => expect(mine(second)).toHaveLength(1));
+    const { organization } = (await request(app.url, 'GET', '/api/v1/admin/organization', ann.headers)).body;
+    expect(organization.escalation).toEqual([{ afterMinutes: 2, to: 'all', ways: ['push'] }]);
+    const [row] = await rowsOf(app, "select detail from audit where action = 'members.remove'");
+    expect(JSON.parse(String(row?.['detail']))).toEqual({
+      fields: 'escalation',
+      escalation: JSON.stringify(organization.escalation),
+    });
+  });
+
   it('waits for business hours, and reaches one who is named in their quiet hours too', async () => {
     await admin('/organization', { escalation: [{ afterMinutes: 2, to: bob.id, ways: ['push'] }] });
     await choose(bob, { quietHours: { from: '00:00', to: '23:59', timezone: 'UTC' } });

@@ -1,6 +1,6 @@
 // What an organization does when no member accepts a conversation, as it is stored with the organization.
 import { escalation, type EscalationStep } from '../../protocol/notifications.ts';
-import type { OrganizationRow } from '../../engine/rows.ts';
+import type { MemberRow, OrganizationRow } from '../../engine/rows.ts';
 import { badField } from '../core/errors.ts';
 import type { ReadTx } from '../service.ts';
 
@@ -29,4 +29,23 @@ export async function storedEscalation(
       .map(({ afterMinutes, to, ways }) => ({ afterMinutes, to, ways: [...new Set(ways)] }))
       .toSorted((one, other) => one.afterMinutes - other.afterMinutes),
   );
+}
+
+/** The step as it is taken: where the member whom it names is gone or disabled, all are told. */
+export function stepFor(step: EscalationStep, members: readonly MemberRow[]): EscalationStep {
+  const { to } = step;
+  if (to === 'available' || to === 'all') return step;
+  return members.some(({ id, disabled_at: disabled }) => id === to && disabled === null)
+    ? step
+    : { ...step, to: 'all' };
+}
+
+/**
+ * The text that is stored once a member is gone: the steps that named them tell all.
+ * @returns null: none did
+ */
+export function escalationWithout(row: Pick<OrganizationRow, 'escalation'>, memberId: string): string | null {
+  const steps = readEscalation(row);
+  if (!steps.some(({ to }) => to === memberId)) return null;
+  return JSON.stringify(steps.map((step) => (step.to === memberId ? { ...step, to: 'all' } : step)));
 }

@@ -16,7 +16,7 @@ import type { ReadTx, Service, Tx } from '../service.ts';
 import { openState } from '../tenants/business-hours.ts';
 import { readSettings } from '../tenants/settings.ts';
 import { sendBell } from './bell.ts';
-import { readEscalation } from './escalation-steps.ts';
+import { readEscalation, stepFor } from './escalation-steps.ts';
 import { asPerson, type FoundHappening } from './happenings.ts';
 import { whoIsEscalatedTo, type Told } from './rules.ts';
 
@@ -75,10 +75,11 @@ export function createEscalationHandler(service: Service): EffectHandler {
 }
 
 async function performStep(service: Service, row: EffectRow): Promise<EffectOutcome> {
-  const { series, step, member: memberId } = stepPayload.parse(JSON.parse(row.payload));
+  const { series, step: planned, member: memberId } = stepPayload.parse(JSON.parse(row.payload));
   const { store, presence, clock } = service.engine;
-  const found = await store.read((tx) => readStep(tx, row, series, step, clock.now()));
+  const found = await store.read((tx) => readStep(tx, row, series, planned, clock.now()));
   if ('state' in found) return found;
+  const { step } = found;
   const meant = found.members.filter(({ id }) => memberId === undefined || id === memberId);
   const present = await presence.present(meant.map(({ id }) => id));
   const people = meant.map((member) => asPerson(service, member, present.has(member.id)));
@@ -117,7 +118,7 @@ async function performStep(service: Service, row: EffectRow): Promise<EffectOutc
             conversationId: found.conversation.id,
             memberId: one.memberId,
             recipient: byId.get(one.memberId)?.email,
-            payload: { series, step, member: one.memberId },
+            payload: { series, step: planned, member: one.memberId },
             retryForMs,
           });
       },
@@ -126,6 +127,8 @@ async function performStep(service: Service, row: EffectRow): Promise<EffectOutc
 }
 
 interface FoundStep {
+  /** As it is taken. */
+  readonly step: EscalationStep;
   readonly conversation: ConversationWithVisitor;
   readonly members: readonly MemberRow[];
 }
@@ -134,7 +137,7 @@ async function readStep(
   tx: ReadTx,
   row: EffectRow,
   series: number,
-  step: EscalationStep,
+  planned: EscalationStep,
   now: number,
 ): Promise<FoundStep | EffectOutcome> {
   const { conversations, effects, members, organizations } = tx.repositories;
@@ -150,11 +153,16 @@ async function readStep(
   const keys = await effects.keysOf('escalation', conversation.id, maxRows);
   if (keys.some((key) => Number(key.split(':', 2)[1]) > series))
     return { state: 'skipped', why: 'the conversation was accepted in between' };
-  if (!readEscalation(organization).some((one) => isDeepStrictEqual(one, step)))
-    return { state: 'skipped', why: 'the organization has changed its steps' };
+  const all = await members.byOrganization(row.organization_id);
+  const step = stepFor(planned, all);
+  // A member whom it named when it was planned may be gone by now: then the list names all in their place.
+  const isListed = readEscalation(organization).some(
+    (one) => isDeepStrictEqual(one, planned) || isDeepStrictEqual(one, step),
+  );
+  if (!isListed) return { state: 'skipped', why: 'the organization has changed its steps' };
   const opening = await nextOpening(tx, conversation, now);
   if (opening !== null) return { state: 'later', at: opening, why: 'it is outside business hours' };
-  return { conversation, members: await members.byOrganization(row.organization_id) };
+  return { step, conversation, members: all };
 }
 
 interface Notices {

@@ -9,6 +9,7 @@ import { ServiceError } from '../core/errors.ts';
 import { assertQuota, organizationQuotas } from './quotas.ts';
 import { paginate } from '../core/pagination.ts';
 import { serializeMember } from '../core/serializers.ts';
+import { escalationWithout } from '../notifications/escalation-steps.ts';
 import { shownFactors } from '../auth/second-factor.ts';
 import type { MemberCall, OwnerCall, ReadTx, Tx } from '../service.ts';
 
@@ -128,7 +129,7 @@ async function assertFreeSeat(tx: ReadTx, organizationId: string): Promise<void>
   assertQuota(organization, members, organizationQuotas(organization).seats, 'seats');
 }
 
-/** Removes a member; what they wrote stays. */
+/** Removes a member; what they wrote stays. Steps of the escalation that named them tell all. */
 export async function removeMember(
   tx: Tx,
   call: OwnerCall,
@@ -139,7 +140,16 @@ export async function removeMember(
   await releaseMemberConversations(tx, call.service, row.organization_id, row.id);
   await tx.repositories.members.remove(row.id);
   await tx.repositories.views.removeOwnOf(row.id);
-  await auditMember(tx, call, row, 'members.remove');
+  const organization = await accessOrganization(tx, { kind: 'local' }, row.organization_id);
+  const escalation = escalationWithout(organization, row.id);
+  if (escalation !== null) await tx.repositories.organizations.setEscalation(row.organization_id, escalation);
+  await auditMember(
+    tx,
+    call,
+    row,
+    'members.remove',
+    escalation === null ? {} : { fields: 'escalation', escalation },
+  );
   return { success: true };
 }
 
