@@ -16,7 +16,9 @@ import type {
   AiLogRow,
   ApplicationRow,
   ConversationRow,
+  EffectRow,
   KnowledgeDocumentRow,
+  MemberRow,
   WebhookDeliveryRow,
 } from '../../src/engine/rows.ts';
 import { contractEngines } from '../helpers/contract-engines.ts';
@@ -281,6 +283,88 @@ describe.each(contractEngines)('%s', (_name, open) => {
     expect(await found()).toEqual([[], []]);
     await write(({ repositories }) => repositories.applications.setSettings('a', '{"ai":{"mode":"auto"}}'));
     expect(await found()).toEqual([['o'], ['c-a']]);
+  });
+
+  it('answers that no mail carries are those of members, after a place, in their order', async () => {
+    const operator = { sender_role: 'operator' } as const;
+    const given: readonly (readonly [string, Partial<NewMessage>])[] = [
+      ['before', operator],
+      ['question', {}],
+      ['note', { ...operator, internal: 1 }],
+      ['deleted', { ...operator, deleted_at: 1 }],
+      ['mailed', operator],
+      ['first', operator],
+      ['second', operator],
+      ['third', operator],
+    ];
+    await write(async ({ repositories: { conversations, messages } }) => {
+      await conversations.insert(conversation('c'));
+      const one = { conversation_id: 'c', organization_id: 'o', sender_id: 's', created_at: 1 };
+      for (const [id, more] of given) await messages.append(newMessage({ id, ...one, ...more }), 'other');
+      await messages.setEmailed('mailed', 'sent', 2);
+    });
+    const answers = await engine.store.read(({ repositories }) =>
+      repositories.messages.unmailedAnswers('c', 1, 2),
+    );
+    expect(answers.map(({ id }) => id)).toEqual(['first', 'second']);
+  });
+
+  it('what a member was told last of a conversation is found by kind, matter and member', async () => {
+    const member = (id: string): MemberRow => ({
+      id,
+      organization_id: 'o',
+      email: `${id}@example.com`,
+      name: id,
+      role: 'operator',
+      password_hash: '',
+      disabled_at: null,
+      created_at: 0,
+      locale: null,
+      timezone: null,
+      signature: '',
+      notifications: '{}',
+    });
+    const effect = (id: string, created_at: number, more: Partial<EffectRow> = {}): EffectRow => ({
+      id,
+      organization_id: 'o',
+      kind: 'mail',
+      key: id,
+      about: 'member-reply',
+      conversation_id: 'c',
+      message_id: null,
+      member_id: 'm',
+      recipient: null,
+      payload: '{}',
+      sealed: null,
+      state: 'skipped',
+      attempts: 0,
+      due_at: null,
+      give_up_at: 9,
+      last_attempt_at: null,
+      duration_ms: null,
+      error: null,
+      created_at,
+      ...more,
+    });
+    await write(async ({ repositories: { conversations, effects, members } }) => {
+      for (const id of ['c', 'd']) await conversations.insert(conversation(id));
+      for (const id of ['m', 'n']) await members.insert(member(id));
+      for (const row of [
+        effect('early', 1),
+        effect('late', 2),
+        effect('push', 3, { kind: 'push' }),
+        effect('new', 3, { about: 'member-new' }),
+        effect('elsewhere', 3, { conversation_id: 'd' }),
+        effect('other', 3, { member_id: 'n' }),
+      ])
+        await effects.insert(row);
+    });
+    const last = (memberId: string) =>
+      engine.store.read(({ repositories }) =>
+        repositories.effects.newestOfMember('mail', 'member-reply', 'c', memberId),
+      );
+    expect((await last('m'))?.id).toBe('late');
+    expect(await last('none')).toBeUndefined();
   });
 });
 

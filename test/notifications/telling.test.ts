@@ -490,6 +490,39 @@ describe('an e-mail', () => {
     await host.has(2);
   });
 
+  it('comes for a later message where the one before was kept back, failed or lost its message', async () => {
+    const id = await anActive();
+    const ends = async (): Promise<unknown[]> =>
+      (await effects()).flatMap(({ kind, about, state }) =>
+        kind === 'mail' && about === 'member-reply' ? [state] : [],
+      );
+    const write = async (text: string): Promise<string> => {
+      const messageId = await createMessage(visitor, id, text);
+      await told();
+      return messageId;
+    };
+    const socket = await ann.connect();
+    await write('while she is there');
+    app.clock.advance(130_000);
+    await eventually(async () => expect(await ends()).toEqual(['skipped']));
+    socket.socket.terminate();
+    await eventually(async () => expect((await app.service.engine.presence.present([ann.id])).size).toBe(0));
+    host.refuse = () => ({ at: 'data', code: 550, text: 'no' });
+    await write('while the mail server refuses');
+    app.clock.advance(130_000);
+    await eventually(async () => expect(await ends()).toEqual(['skipped', 'failed']));
+    host.refuse = () => null;
+    const withdrawn = await write('taken back');
+    await visitor.call('DELETE', `/conversations/${id}/messages/${withdrawn}`);
+    await write('at last');
+    await write('and one more');
+    app.clock.advance(130_000);
+    await host.has(1);
+    await eventually(async () => expect(await ends()).toEqual(['skipped', 'failed', 'skipped', 'delivered']));
+    await write('not read yet');
+    expect(await ends()).toHaveLength(4);
+  });
+
   it('says no more than its member wants shown, and does not go to who reads, or is connected', async () => {
     const id = await anActive();
     await createMessage(visitor, id, 'CANARY');

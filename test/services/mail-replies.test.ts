@@ -24,6 +24,7 @@ import { mailRoute } from '../../src/services/mail/mail-server.ts';
 import { createReplyComposer, shownMessage } from '../../src/services/mail/reply-mail.ts';
 import { CoveredConversations } from '../../src/services/mail/reply-planner.ts';
 import { uploadFile } from '../helpers/files.ts';
+import { newMessage } from '../helpers/new-message.ts';
 import { MailHost, type TakenMail } from '../helpers/mail-host.ts';
 import { setByPath } from '../helpers/settings.ts';
 
@@ -181,6 +182,31 @@ describe('an answer to a visitor who has left', () => {
     const [first, second] = mailsTo(one).map(({ mail }) => mail.text ?? '');
     expect([first?.includes('part 50;'), first?.includes('part 51;')]).toEqual([true, false]);
     expect([second?.includes('part 50;'), second?.includes('part 52;')]).toEqual([false, true]);
+  });
+
+  it('goes in a conversation of any length, also where its visitor has read none of it', async () => {
+    const one = await talk();
+    await app.service.engine.store.write(
+      { organization: acme.id },
+      async ({ repositories: { messages } }) => {
+        for (let at = 0; at < 500; at += 1)
+          await messages.append(
+            newMessage({
+              id: app.clock.newId(),
+              conversation_id: one.id,
+              organization_id: acme.id,
+              sender_id: one.visitor.id,
+              created_at: app.clock.now(),
+            }),
+            'visitor',
+          );
+      },
+    );
+    await createMessage(olivia, one.id, 'The five hundred and second.');
+    await planned(one, 1);
+    minutes(2);
+    await settled(one, ['delivered']);
+    expect(mailsTo(one)[0]?.mail.text).toContain('The five hundred and second.');
   });
 
   it('is not lost where it is written while another’s row ends', async () => {

@@ -39,6 +39,13 @@ export interface EffectsRepository {
   setClaim(id: string, payload: string, recipient: string): Promise<number>;
   /** Whether there is a row of a conversation that waits, and has not put in what it sends. */
   waitsUnclaimed(kind: string, about: string, conversationId: string): Promise<boolean>;
+  /** What a member was or is to be told last of a conversation, of one kind of row. */
+  newestOfMember(
+    kind: string,
+    about: string,
+    conversationId: string,
+    memberId: string,
+  ): Promise<EffectRow | undefined>;
   /** 0 when it waits no more. */
   setDue(id: string, at: number): Promise<number>;
   /** The keys of the rows of a kind that concern a conversation, at most `limit`. */

@@ -62,6 +62,8 @@ export interface MessagesRepository {
   setEmailed(id: string, state: MessageRow['emailed'], at: number | null): Promise<number>;
   /** A page of what still exists. */
   page(filter: HistoryFilter): Promise<MessageWithSender[]>;
+  /** The first messages of members after a position that no mail has carried or was to carry, as the visitor sees them. */
+  unmailedAnswers(conversationId: string, afterSeq: number, limit: number): Promise<MessageWithSender[]>;
   /** How many messages from staff or the assistant come after a position, as the visitor sees them. */
   unreadByVisitor(conversationId: string, seq: number): Promise<number>;
   /** Messages up to a position that were edited or deleted after it was written; with notes, also those that were mailed. */

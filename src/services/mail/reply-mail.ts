@@ -85,13 +85,12 @@ function withRest(service: Service, row: EffectRow, outcome: EffectOutcome): Eff
 async function planRest(tx: Tx, service: Service, row: EffectRow): Promise<void> {
   const facts = row.conversation_id === null ? null : await readMailFacts(tx, row.conversation_id);
   if (facts === null || facts.address === null) return;
-  const [first] = (await unreadAnswers(tx, facts.conversation)).filter(
-    ({ id, emailed }) => emailed === null && id !== row.message_id,
-  );
+  const [first] = (await unmailedAnswers(tx, facts.conversation)).filter(({ id }) => id !== row.message_id);
   if (first !== undefined) await addEffect(tx, service, replyEffect(facts, first));
 }
 
 const skipped = (why: string): EffectOutcome => ({ state: 'skipped', why });
+const wasRead = 'it was read before the mail went';
 
 /** What is counted before the first attempt, and before the first of each sending once more. @returns null: it may go */
 async function checkLimits(service: Service, row: EffectRow): Promise<EffectOutcome | null> {
@@ -130,41 +129,53 @@ async function selectMessages(
   if (why !== null) return skipped(why);
   const refused = await refusesMail(tx, service, conversation.organization_id, address);
   if (refused !== null) return skipped(refused);
-  const unread = await unreadAnswers(tx, conversation);
   const earlier = claim.parse(JSON.parse(row.payload)).messages;
-  if (earlier === undefined && !unread.some(({ id }) => id === row.message_id)) {
+  if (earlier !== undefined) {
+    const messages = await unreadOf(tx, conversation, earlier);
+    return messages.length === 0 ? skipped(wasRead) : { facts, address, ids: earlier, messages };
+  }
+  const messages = await unmailedAnswers(tx, conversation);
+  const [next] = messages;
+  const isUnread = (await unreadOf(tx, conversation, [row.message_id ?? ''])).length > 0;
+  if (next === undefined) return skipped(isUnread ? 'an earlier mail took it along' : wasRead);
+  if (!isUnread) {
     // What came later has a while of its own.
-    const [next] = unread.filter(({ emailed }) => emailed === null);
-    const at = next === undefined ? null : next.created_at + replyDelayMs(facts);
-    if (at === null) return skipped('it was read before the mail went');
+    const at = next.created_at + replyDelayMs(facts);
     if (at > service.engine.clock.now()) return { state: 'later', at, why: 'the first answer was read' };
   }
-  const messages =
-    earlier === undefined
-      ? unread.filter((message) => message.emailed === null).slice(0, maxMessages)
-      : unread.filter((message) => earlier.includes(message.id));
-  if (messages.length === 0)
-    return skipped(
-      unread.length === 0 ? 'it was read before the mail went' : 'an earlier mail took it along',
-    );
-  return { facts, address, ids: earlier ?? messages.map(({ id }) => id), messages };
+  return { facts, address, ids: messages.map(({ id }) => id), messages };
 }
 
-/** What staff have written since the visitor last read. */
-async function unreadAnswers(
-  { repositories: { messages, participants } }: ReadTx,
+/** How far the visitor has read. */
+async function readUpTo(
+  { repositories: { participants } }: ReadTx,
   { id, visitor_id: visitor }: ConversationWithVisitor,
+): Promise<number> {
+  return (await participants.get(id, visitor))?.last_read_seq ?? 0;
+}
+
+/** What staff have written since the visitor last read and no mail carries, as much as one mail holds. */
+async function unmailedAnswers(
+  tx: ReadTx,
+  conversation: ConversationWithVisitor,
 ): Promise<readonly MessageWithSender[]> {
-  const reader = await participants.get(id, visitor);
-  const page = await messages.page({
-    conversationId: id,
-    notes: false,
-    order: 'asc',
-    afterSeq: reader?.last_read_seq ?? 0,
-    limit: 500,
-    offset: 0,
-  });
-  return page.filter((message) => message.sender_role === 'operator');
+  const seq = await readUpTo(tx, conversation);
+  return tx.repositories.messages.unmailedAnswers(conversation.id, seq, maxMessages);
+}
+
+/** Those of these answers that are still there and the visitor has not read. */
+async function unreadOf(
+  tx: ReadTx,
+  conversation: ConversationWithVisitor,
+  ids: readonly string[],
+): Promise<readonly MessageWithSender[]> {
+  const seq = await readUpTo(tx, conversation);
+  const unread: MessageWithSender[] = [];
+  for (const id of ids) {
+    const message = await tx.repositories.messages.byId(id);
+    if (message !== undefined && message.deleted_at === null && message.seq > seq) unread.push(message);
+  }
+  return unread;
 }
 
 /** Marks what the mail carries, so that no other mail carries it too and every attempt carries the same. */

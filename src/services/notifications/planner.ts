@@ -88,7 +88,7 @@ async function planNotices(tx: ReadTx, service: Service, planned: Planned): Prom
     const ways = (connected: boolean) => waysOf(found, service, member, connected);
     if (ways(true).includes('bell')) ringBell(service, member, found);
     if (ways(false).includes('push')) effects.push(...(await planPushes(tx, member, planned)));
-    if (canMail && ways(false).includes('email')) effects.push(await planMail(tx, member, planned));
+    if (canMail && ways(false).includes('email')) effects.push(...(await planMail(tx, member, planned)));
   }
   return effects;
 }
@@ -117,22 +117,43 @@ async function planPushes(
   }));
 }
 
-async function planMail(tx: ReadTx, member: MemberRow, { event, found }: Planned): Promise<NewEffect> {
-  const isReply = found.event === 'reply';
-  // Of replies one mail, until the conversation was read.
-  const read = isReply
-    ? ((await tx.repositories.participants.get(found.conversationId, member.id))?.last_read_seq ?? 0)
-    : 0;
-  return {
-    ...aboutMember(member, found),
-    kind: 'mail',
-    key: isReply
-      ? `member-reply:${found.conversationId}:${member.id}:${read}`
-      : `member-${found.event}:${event.seq}:${member.id}`,
-    recipient: member.email,
-    payload: { event: found.event, actor: event.actor_id },
-    dueAt: event.created_at + mailDelayMs,
-  };
+async function planMail(tx: ReadTx, member: MemberRow, { event, found }: Planned): Promise<NewEffect[]> {
+  const key =
+    found.event === 'reply'
+      ? await replyMailKey(tx, member, found)
+      : `member-${found.event}:${event.seq}:${member.id}`;
+  if (key === null) return [];
+  return [
+    {
+      ...aboutMember(member, found),
+      kind: 'mail',
+      key,
+      recipient: member.email,
+      payload: { event: found.event, actor: event.actor_id },
+      dueAt: event.created_at + mailDelayMs,
+    },
+  ];
+}
+
+/**
+ * Of replies one mail, until the conversation was read: none while one waits or has gone since. One that ended without
+ * a mail has told nothing. The key names the mail before, so that replies that are planned together lead to one.
+ */
+async function replyMailKey(
+  { repositories: { effects, messages, participants } }: ReadTx,
+  member: MemberRow,
+  { conversationId: id, message }: FoundHappening,
+): Promise<string | null> {
+  const last = await effects.newestOfMember('mail', 'member-reply', id, member.id);
+  const told = await messages.byId(last?.message_id ?? '');
+  if (last !== undefined && told !== undefined) {
+    // Its own event is read once more.
+    if (told.id === message?.id) return null;
+    const read = (await participants.get(id, member.id))?.last_read_seq ?? 0;
+    const goes = last.state === 'waiting' && told.deleted_at === null;
+    if (told.seq > read && (goes || last.state === 'delivered')) return null;
+  }
+  return `member-reply:${id}:${member.id}:${last?.id ?? 'first'}`;
 }
 
 function aboutMember(member: MemberRow, { event, conversationId, message }: FoundHappening) {

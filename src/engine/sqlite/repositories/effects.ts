@@ -122,6 +122,19 @@ const waitsUnclaimed = prepare<{ kind: string; about: string; conversation_id: s
     .where('payload', '=', '{}')
     .limit(1),
 );
+type OfMember = { kind: string; about: string; conversation_id: string; member_id: string };
+const newestOfMember = prepare<OfMember>()((db, p) =>
+  db
+    .selectFrom('effects')
+    .selectAll()
+    .where('conversation_id', '=', p.conversation_id)
+    .where('member_id', '=', p.member_id)
+    .where('kind', '=', p.kind)
+    .where('about', '=', p.about)
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(1),
+);
 const removeOfConversation = prepare<{ conversation_id: string; limit: number }>()((db, p) =>
   db
     .deleteFrom('effects')
@@ -180,6 +193,8 @@ export function createEffectsRepository(runner: Runner): EffectsRepository {
       (await all(runner, keysOf, { kind, conversation_id: conversationId, limit })).map(({ key }) => key),
     waitsUnclaimed: async (kind, about, conversationId) =>
       (await first(runner, waitsUnclaimed, { kind, about, conversation_id: conversationId })) !== undefined,
+    newestOfMember: (kind, about, conversationId, memberId) =>
+      first(runner, newestOfMember, { kind, about, conversation_id: conversationId, member_id: memberId }),
     removeOfConversation: (conversationId, limit) =>
       run(runner, removeOfConversation, { conversation_id: conversationId, limit }),
     removeOfOrganization: (organizationId, limit) =>

@@ -248,6 +248,17 @@ const followRemoved = prepare<{ id: string }>()((db, p) =>
     .set({ last_visitor_seq: lastVisitorSeq })
     .where('id', '=', (e) => e.selectFrom('messages').select('conversation_id').where('id', '=', p.id)),
 );
+const unmailedAnswers = prepare<{ conversation_id: string; seq: number; limit: number }>()((db, p) =>
+  withSender(db, 'ordered_messages')
+    .where('m.conversation_id', '=', p.conversation_id)
+    .where('m.seq', '>', p.seq)
+    .where('m.sender_role', '=', 'operator')
+    .where('m.internal', '=', 0)
+    .where('m.deleted_at', 'is', null)
+    .where('m.emailed', 'is', null)
+    .orderBy('m.seq')
+    .limit(p.limit),
+);
 const unreadByVisitor = prepare<{ conversation_id: string; seq: number }>()((db, p) =>
   db
     .selectFrom((e) =>
@@ -392,6 +403,8 @@ export function createMessagesRepository(
     setVia: (id, via, mailId) => run(runner, setVia, { id, via, mail_id: mailId }),
     setEmailed: (id, state, at) => run(runner, setEmailed, { id, emailed: state, emailed_at: at }),
     page: (filter: HistoryFilter) => readPage(runner, filter),
+    unmailedAnswers: (conversationId: string, afterSeq: number, limit: number) =>
+      all(runner, unmailedAnswers, { conversation_id: conversationId, seq: afterSeq, limit }),
     unreadByVisitor: async (conversationId: string, seq: number) =>
       (await first(runner, unreadByVisitor, { conversation_id: conversationId, seq }))?.n ?? 0,
     changedSince: (conversationId: string, seq: number, notes: boolean) =>
