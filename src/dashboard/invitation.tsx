@@ -3,12 +3,11 @@
 import './ui/form-look.ts';
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { visitorApiPrefix } from '../protocol/codes.ts';
-import { serverAddress } from './router.ts';
 import { SignIn } from './sign-in.tsx';
+import { parse, post, refusedSentence, shortestPassword } from './sign-in-calls.ts';
 import { Button } from './ui/button.tsx';
 import { Field } from './ui/field.tsx';
-import { say, t } from './words.ts';
+import { t } from './words.ts';
 
 /** Which link led here. */
 export type PasswordLink = 'invitation' | 'reset';
@@ -28,24 +27,13 @@ interface Answers {
 
 const paths = { invitation: 'invitation', reset: 'password/reset' } as const;
 
-const parse: <T>(text: string) => T = JSON.parse;
-
 /** @returns whose password was set, or a sentence that says why it was not */
 async function accept(link: PasswordLink, token: string, password: string): Promise<Accepted | string> {
-  try {
-    const response = await fetch(`${serverAddress()}${visitorApiPrefix}/staff/${paths[link]}`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ token, password }),
-    });
-    const text = await response.text();
-    if (!response.ok) return parse<{ message: string }>(text).message;
-    if (link === 'reset') return parse<Answers['reset']>(text);
-    const { member, organization } = parse<Answers['invitation']>(text);
-    return { organization: organization.slug, email: member.email };
-  } catch {
-    return say('unreachable');
-  }
+  const answer = await post(paths[link], { token, password });
+  if (answer.refused !== null) return refusedSentence(paths[link], answer.refused, password);
+  if (link === 'reset') return parse<Answers['reset']>(answer.body);
+  const { member, organization } = parse<Answers['invitation']>(answer.body);
+  return { organization: organization.slug, email: member.email };
 }
 
 export interface InvitationProps {
@@ -88,7 +76,7 @@ export function Invitation({ link, token, organization, onDone }: InvitationProp
         <p>{t('choosePassword')}</p>
         <Field
           label={t('password')}
-          hint={t('passwordLength', { n: 8 })}
+          hint={t('passwordLength', { n: shortestPassword })}
           type="password"
           name="password"
           autocomplete="new-password"

@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals';
 import { render, type ComponentType, type JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { refusalMessage } from '../desk/desk-context.ts';
 import { session } from './api.ts';
 import { desk, signedIn, signedOutNote } from './desk.ts';
 import { Inbox } from './inbox/inbox.tsx';
@@ -11,7 +12,7 @@ import type { SignInProps } from './sign-in.tsx';
 import { Sidebar } from './sidebar.tsx';
 import { applyTheme } from './theme.ts';
 import { Toasts, toast } from './ui/toast.tsx';
-import { loadLanguage, t, withWords } from './words.ts';
+import { loadLanguage, say, t, withWords } from './words.ts';
 
 /** The link to a password of one's own that was opened; null: none was. */
 const invitation = signal<{ readonly link: PasswordLink; readonly token: string } | null>(null);
@@ -164,7 +165,8 @@ async function begin(): Promise<void> {
   const started = model.start('');
   await spoken;
   render(<App />, document.body);
-  if (byLink === false) toast(t('linkSpent'), 'bad');
+  if (byLink !== null)
+    toast(byLink.code === 'unauthorized' ? t('linkSpent') : refusalMessage(byLink, say), 'bad');
   keepShell().catch(() => undefined);
   started.then(renewPush).catch((error: unknown) => model.context.report(error));
 }

@@ -1,72 +1,20 @@
-// Owns signing in: organization, e-mail address and password, then the second factor. Its own calls, because the answer
-// that asks for a second factor says how to go on.
+// Owns signing in: organization, e-mail address and password, then the second factor.
 import './ui/form-look.ts';
 import { useEffect, useState } from 'preact/hooks';
 import type { JSX } from 'preact';
 import { visitorApiPrefix } from '../protocol/codes.ts';
 import type { OwnAccount, PasskeyRequest } from '../protocol/sign-in.ts';
 import { serverAddress } from './router.ts';
+import { parse, post, refusedSentence, type Pending, type Refused } from './sign-in-calls.ts';
 import { Button } from './ui/button.tsx';
 import { Field } from './ui/field.tsx';
-import { readSetting, say, t, takeAccountLanguage, writeSetting } from './words.ts';
-
-interface Pending {
-  readonly ticket: string;
-  readonly methods: readonly string[];
-  readonly passkey?: PasskeyRequest;
-}
-
-type Answer =
-  | { readonly done: true }
-  | {
-      readonly done: false;
-      readonly error: string;
-      readonly message: string;
-      readonly pending: Pending | null;
-    };
+import { readSetting, t, takeAccountLanguage, writeSetting } from './words.ts';
 
 const organizationKey = 'deskbell.organization';
 
-type Refusal = { readonly error?: string; readonly message?: string } & Partial<Pending>;
-
-const parse: <T>(text: string) => T = JSON.parse;
-
-/** Something in between may have answered, which knows no JSON. */
-function parsed(text: string): Refusal {
-  try {
-    return parse<Refusal>(text);
-  } catch {
-    return {};
-  }
-}
-
-/** One step of a sign-in. The session's token is in a cookie afterwards, and never here. */
-async function ask(path: string, body: object): Promise<Answer> {
-  let response: Response;
-  try {
-    response = await fetch(`${serverAddress()}${visitorApiPrefix}/staff/${path}`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ ...body, cookie: true }),
-    });
-  } catch {
-    return { done: false, error: 'network', message: say('unreachable'), pending: null };
-  }
-  if (response.ok) return { done: true };
-  const {
-    error = 'network',
-    message = say('unreachable'),
-    ticket,
-    methods,
-    passkey,
-  } = parsed(await response.text().catch(() => ''));
-  const pending = ticket === undefined || methods === undefined ? null : { ticket, methods };
-  return {
-    done: false,
-    error,
-    message: error === 'unauthorized' ? t('signInWrong') : message,
-    pending: pending === null ? null : { ...pending, ...(passkey !== undefined && { passkey }) },
-  };
+/** One step of a sign-in. The session's token is in a cookie afterwards, and never here. @returns why it was refused */
+async function ask(path: string, body: object): Promise<Refused | null> {
+  return (await post(path, { ...body, cookie: true })).refused;
 }
 
 /** Learns which language the account has. @returns whether the page speaks another one */
@@ -80,11 +28,11 @@ async function hasAnotherLanguage(): Promise<boolean> {
   }
 }
 
-/** Signs in with the ticket of a link, once. @returns whether that worked */
-export async function signInByLink(ticket: string): Promise<boolean> {
-  const { done } = await ask('session/link', { ticket });
-  if (done) await hasAnotherLanguage();
-  return done;
+/** Signs in with the ticket of a link, once. @returns why that was refused; null: it was not */
+export async function signInByLink(ticket: string): Promise<Refused | null> {
+  const refused = await ask('session/link', { ticket });
+  if (refused === null) await hasAnotherLanguage();
+  return refused;
 }
 
 /** The short name of the organization, where the address names it: the first label of the host, else the last one used. */
@@ -118,16 +66,16 @@ export function SignIn({ note, organization: fixed, known, onDone }: SignInProps
   const step = async (path: string, body: object): Promise<void> => {
     setBusy(true);
     setProblem('');
-    const answer = await ask(path, body);
+    const refused = await ask(path, body);
     setBusy(false);
-    if (answer.done) {
+    if (refused === null) {
       if (fixed === null) writeSetting(organizationKey, organization);
       // What is kept behind a sign-in again would be gone with a reload.
       if ((await hasAnotherLanguage()) && note === null) return location.reload();
       return onDone();
     }
-    if (answer.pending !== null) setPending(answer.pending);
-    if (answer.pending === null || pending !== null) setProblem(answer.message);
+    if (refused.pending !== null) setPending(refused.pending);
+    if (refused.pending === null || pending !== null) setProblem(refusedSentence(path, refused));
     return undefined;
   };
 
@@ -235,10 +183,10 @@ function Forgot({ organization: first, fixed, email: known, onBack }: ForgotProp
   const send = async (): Promise<void> => {
     setBusy(true);
     setProblem('');
-    const answer = await ask('password/forgot', { organization, email });
+    const { refused } = await post('password/forgot', { organization, email });
     setBusy(false);
-    if (answer.done) setSent(true);
-    else setProblem(answer.message);
+    if (refused === null) setSent(true);
+    else setProblem(refusedSentence('password/forgot', refused));
   };
   return (
     <main class="sign-in">

@@ -1,6 +1,6 @@
 // What becomes of what a member writes when their session or their rights end under way: the page says so, and nothing that was
 // written is lost. The real server with cookies, in a real browser.
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { launchBrowser, openBrowserPage, type BrowserPage } from '../helpers/browser.ts';
@@ -225,5 +225,85 @@ describe('rights that change under way', () => {
     await page.getByText('Dazu haben Sie kein Recht.').waitFor();
     await page.getByText('Ihre Rechte haben sich geändert.').waitFor();
     await eventually(async () => expect(await resolve.count()).toBe(0));
+  });
+});
+
+describe('a sign-in that is refused', () => {
+  /** A page in German whose server answers a step of the sign-in as it is told to. */
+  async function openRefused(
+    hash: string,
+    answers: Readonly<Record<string, readonly object[]>>,
+  ): Promise<Page> {
+    const opened = await openBrowserPage(browser, 'about:blank', { locale: 'de' });
+    visits.push(opened);
+    for (const [path, bodies] of Object.entries(answers)) {
+      const left = [...bodies];
+      await opened.page.route(`${app.url}/api/v1/staff/${path}`, (route) =>
+        route.request().method() === 'POST'
+          ? route.fulfill({ status: 401, json: { message: 'In English.', ...left.shift() } })
+          : route.continue(),
+      );
+    }
+    await opened.page.goto(`${app.url}/${hash}`);
+    return opened.page;
+  }
+
+  /** Waits until a text is there. @returns how often it is */
+  async function timesSaid(text: Locator): Promise<number> {
+    await text.first().waitFor();
+    return text.count();
+  }
+
+  const pending = { error: 'second_factor', ticket: 'one', methods: ['totp'] };
+
+  test('at the second factor says so by what is wrong, and not that the password is', async () => {
+    const page = await openRefused('', {
+      session: [pending],
+      'session/second-factor': [pending, { error: 'unauthorized' }],
+    });
+    await page.getByLabel('Organisation').fill('acme');
+    await page.getByLabel('E-Mail-Adresse').fill(owner.email);
+    await page.getByLabel('Passwort').fill(memberPassword);
+    await page.getByRole('button', { name: 'Anmelden' }).click();
+    await page.getByLabel(/Code/).fill('123456');
+    await page.getByRole('button', { name: 'Weiter' }).click();
+    expect(
+      await timesSaid(page.getByText('Der Code oder Passkey ist falsch oder wurde schon benutzt.')),
+    ).toBe(1);
+    await page.getByRole('button', { name: 'Weiter' }).click();
+    expect(await timesSaid(page.getByText('Diese Anmeldung hat zu lange gedauert'))).toBe(1);
+  });
+
+  test('without a mail server says who gives a new password', async () => {
+    const page = await openRefused('', { 'password/forgot': [{ error: 'conflict' }] });
+    await page.getByRole('button', { name: 'Passwort vergessen?' }).click();
+    await page.getByLabel('Organisation').fill('acme');
+    await page.getByLabel('E-Mail-Adresse').fill(owner.email);
+    await page.getByRole('button', { name: 'Link per E-Mail schicken' }).click();
+    expect(await timesSaid(page.getByText('Dieser Server sendet keine E-Mails.'))).toBe(1);
+  });
+
+  test('by a link says that it is spent only where it is', async () => {
+    const away = await openRefused('#sign-in=one', { 'session/link': [{ error: 'unavailable' }] });
+    expect(await timesSaid(away.getByText('Der Dienst kann das gerade nicht tun.'))).toBe(1);
+    expect(await away.getByText('Dieser Link wurde schon benutzt').count()).toBe(0);
+    const spent = await openRefused('#sign-in=one', {});
+    expect(await timesSaid(spent.getByText('Dieser Link wurde schon benutzt'))).toBe(1);
+  });
+
+  test('for a new password says in the reader’s language what is wrong with it, or with the link', async () => {
+    const page = await openRefused('#reset=one', {});
+    const password = page.locator('input[autocomplete=new-password]');
+    await password.fill('short');
+    await page.keyboard.press('Enter');
+    expect(await timesSaid(page.getByRole('alert').getByText('Mindestens 8 Zeichen.'))).toBe(1);
+    await password.fill('password1');
+    await page.keyboard.press('Enter');
+    expect(
+      await timesSaid(page.getByText('Dieses Passwort gehört zu denen, die zuerst ausprobiert werden.')),
+    ).toBe(1);
+    await password.fill('seven llamas of the owner');
+    await page.keyboard.press('Enter');
+    expect(await timesSaid(page.getByText('Dieser Link wurde schon benutzt oder ist abgelaufen.'))).toBe(1);
   });
 });

@@ -19,6 +19,9 @@ export const words: MoreWords = {
   noCanned: 'Kein Textbaustein passt.',
   proceed: 'Weiter',
   signInWrong: 'Organisation, E-Mail-Adresse oder Passwort ist falsch.',
+  signInOver:
+    'Diese Anmeldung hat zu lange gedauert oder wurde zu oft versucht. Beginnen Sie noch einmal mit dem Passwort.',
+  factorWrong: 'Der Code oder Passkey ist falsch oder wurde schon benutzt. Versuchen Sie es noch einmal.',
   organization: 'Organisation',
   organizationHint: 'Ihr Kurzname, wie in ihrer Adresse.',
   password: 'Passwort',
@@ -34,15 +37,22 @@ export const words: MoreWords = {
   recoveryCode: 'Ein Wiederherstellungscode',
   beginAgain: 'Noch einmal mit dem Passwort beginnen',
   invitation: 'Einladung',
+  invitationSpent:
+    'Diese Einladung ist unbekannt, schon benutzt oder abgelaufen. Bitten Sie einen Admin um eine neue.',
   choosePassword: 'Wählen Sie das Passwort, mit dem Sie sich anmelden werden.',
   passwordLength: 'Mindestens {n} Zeichen.',
+  passwordCommon: 'Dieses Passwort gehört zu denen, die zuerst ausprobiert werden. Wählen Sie ein anderes.',
   setPassword: 'Passwort festlegen',
   passwordIsSet: 'Ihr Passwort ist festgelegt. Melden Sie sich damit an.',
+  resetSpent:
+    'Dieser Link wurde schon benutzt oder ist abgelaufen. Fordern Sie mit „Passwort vergessen?“ einen neuen an.',
   forgotPassword: 'Passwort vergessen?',
   forgotAbout: 'Schreiben Sie, wo Sie sich anmelden. Ein Link zu einem neuen Passwort kommt per E-Mail.',
   mailLink: 'Link per E-Mail schicken',
   linkOnItsWay:
     'Wenn es dieses Konto gibt, ist eine E-Mail mit einem Link unterwegs. Er gilt einmal, eine Stunde lang.',
+  noMailServer:
+    'Dieser Server sendet keine E-Mails. Bitten Sie einen Admin Ihrer Organisation um ein neues Passwort.',
   newPassword: 'Ein neues Passwort',
   settingsChoose: 'Wählen Sie, was eingestellt werden soll.',
   language: 'Sprache',

@@ -20,6 +20,9 @@ export const words: MoreWords = {
   noCanned: 'Aucune réponse type ne convient.',
   proceed: 'Continuer',
   signInWrong: 'L’organisation, l’adresse e-mail ou le mot de passe est incorrect.',
+  signInOver:
+    'Cette connexion a pris trop de temps ou a été tentée trop souvent. Recommencez avec le mot de passe.',
+  factorWrong: 'Le code ou la clé d’accès est incorrect ou a déjà servi. Réessayez.',
   organization: 'Organisation',
   organizationHint: 'Son nom court, comme dans son adresse.',
   password: 'Mot de passe',
@@ -33,15 +36,21 @@ export const words: MoreWords = {
   recoveryCode: 'Un code de secours',
   beginAgain: 'Recommencer avec le mot de passe',
   invitation: 'Invitation',
+  invitationSpent:
+    'Cette invitation est inconnue, a déjà servi ou a expiré. Demandez-en une nouvelle à un administrateur.',
   choosePassword: 'Choisissez le mot de passe avec lequel vous vous connecterez.',
   passwordLength: 'Au moins {n} caractères.',
+  passwordCommon: 'Ce mot de passe est de ceux qu’on essaie en premier. Choisissez-en un autre.',
   setPassword: 'Définir le mot de passe',
   passwordIsSet: 'Votre mot de passe est défini. Connectez-vous avec lui.',
+  resetSpent: 'Ce lien a déjà servi ou a expiré. Demandez-en un autre avec « Mot de passe oublié ? ».',
   forgotPassword: 'Mot de passe oublié ?',
   forgotAbout: 'Écrivez où vous vous connectez. Un lien vers un nouveau mot de passe vous sera envoyé.',
   mailLink: 'M’envoyer un lien',
   linkOnItsWay:
     'Si ce compte existe, un e-mail avec un lien est en route. Il vaut une fois, pendant une heure.',
+  noMailServer:
+    'Ce serveur n’envoie pas d’e-mails. Demandez un nouveau mot de passe à un administrateur de votre organisation.',
   newPassword: 'Un nouveau mot de passe',
   settingsChoose: 'Choisissez ce que vous voulez régler.',
   language: 'Langue',
