@@ -16,6 +16,7 @@ export interface LoadTools {
   dialogs(): Promise<Late & { readonly Dialogs: typeof Dialogs }>;
   acts(): Promise<Late & { readonly Acts: typeof Acts }>;
   learning(): Promise<Late & { readonly Learning: typeof Learning }>;
+  drafting(): ReturnType<DeskTools['loadDrafting']>;
 }
 
 type Use<T> = (act: (tool: T) => void) => void;
@@ -86,6 +87,7 @@ export const createBrowserTools = (load: LoadTools): DeskTools => ({
       confirm: () => use((one) => one.confirm()),
     };
   },
+  loadDrafting: load.drafting,
   files: (context, composer, navigation) => ({
     attach: () => {
       if (context.state.open === null) return;

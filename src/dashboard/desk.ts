@@ -4,9 +4,11 @@ import { DeskController } from '../desk/desk-controller.ts';
 import type { DeskState } from '../desk/desk-state.ts';
 import { initialState } from '../desk/desk-state.ts';
 import { createKeymap, type CommandName, type Keymap, type KeyOverrides } from '../desk/keymap.ts';
+import { isText } from '../desk/key-names.ts';
 import type { Notifier } from '../desk/notifications.ts';
 import { session, staffClient } from './api.ts';
 import { createBrowserTools } from './desk-tools.ts';
+import { areLetterKeysOn } from './inbox/letter-keys.ts';
 import { isSoundOn, playSound, setSound } from './sound.ts';
 import type { DraftStore } from '../desk/drafts.ts';
 import type * as push from './push.ts';
@@ -129,7 +131,8 @@ let current: Desk | null = null;
 export function desk(): Desk {
   if (current !== null) return current;
   const client = staffClient();
-  const keymap = createKeymap(keys, { about: spoken, without });
+  const works = (key: string): boolean => !isText(key) || areLetterKeysOn();
+  const keymap = createKeymap(keys, { about: spoken, without, works });
   let member = '';
   // What comes back unsent while the session is over is still theirs.
   const memberId = (): string => client.getState().session?.member.id ?? member;
@@ -143,6 +146,7 @@ export function desk(): Desk {
       dialogs: () => withWords(import('./inbox/overlays.tsx')),
       acts: () => withWords(import('../desk/acts.ts')),
       learning: () => withWords(import('../desk/learning.ts')),
+      drafting: () => withWords(import('../desk/ai-draft.ts')),
     }),
     asksLess: true,
     loadsEarly: true,

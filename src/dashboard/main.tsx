@@ -2,17 +2,17 @@
 import { signal } from '@preact/signals';
 import { render, type ComponentType, type JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { refusalMessage } from '../desk/desk-context.ts';
 import { session } from './api.ts';
 import { desk, signedIn, signedOutNote } from './desk.ts';
 import { Inbox } from './inbox/inbox.tsx';
 import { go, hrefOf, route, serverAddress } from './router.ts';
 import type { InvitationProps, PasswordLink } from './invitation.tsx';
 import type { SignInProps } from './sign-in.tsx';
+import type { Refused } from './sign-in-calls.ts';
 import { Sidebar } from './sidebar.tsx';
 import { applyTheme } from './theme.ts';
 import { Toasts, toast } from './ui/toast.tsx';
-import { loadLanguage, say, t, withWords } from './words.ts';
+import { loadLanguage, t, withWords } from './words.ts';
 
 /** The link to a password of one's own that was opened; null: none was. */
 const invitation = signal<{ readonly link: PasswordLink; readonly token: string } | null>(null);
@@ -126,6 +126,12 @@ async function keepShell(): Promise<void> {
   });
 }
 
+/** Says why a link did not sign in. */
+async function sayWhyNot(refused: Refused): Promise<void> {
+  const { refusedSentence } = await withWords(import('./sign-in-calls.ts'));
+  toast(refusedSentence('session/link', refused), 'bad');
+}
+
 /** A browser that is sent pushes goes on with it, under whatever key the service has now. */
 function renewPush(): void {
   if (!('Notification' in globalThis) || Notification.permission !== 'granted') return;
@@ -165,8 +171,7 @@ async function begin(): Promise<void> {
   const started = model.start('');
   await spoken;
   render(<App />, document.body);
-  if (byLink !== null)
-    toast(byLink.code === 'unauthorized' ? t('linkSpent') : refusalMessage(byLink, say), 'bad');
+  if (byLink !== null) sayWhyNot(byLink).catch(() => undefined);
   keepShell().catch(() => undefined);
   started.then(renewPush).catch((error: unknown) => model.context.report(error));
 }

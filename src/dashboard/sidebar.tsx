@@ -20,7 +20,7 @@ export function Sidebar(): JSX.Element {
         <Icon name="inbox" />
         <span>{t('inbox')}</span>
         {waiting > 0 ? (
-          <b class="count" aria-label={t('conversationCount', { n: waiting })}>
+          <b class="count" aria-label={t('needAttention', { n: waiting })}>
             {waiting > 99 ? '99+' : waiting}
           </b>
         ) : null}

@@ -76,6 +76,7 @@ export async function post(path: string, body: object): Promise<Answer> {
 const notRight = {
   session: 'signInWrong',
   'session/second-factor': 'signInOver',
+  'session/link': 'linkSpent',
   invitation: 'invitationSpent',
   'password/reset': 'resetSpent',
 } as const;

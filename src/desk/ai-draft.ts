@@ -1,9 +1,10 @@
-// A draft of the next answer, asked of the assistant and put into the composer. Sends nothing.
+// A draft of the next answer, asked of the assistant and put into the composer, and why there is none. Sends nothing.
 import { asSdkError } from '../sdk/error.ts';
 import { hasText, withBuffer, type ComposerState } from './composer.ts';
-import type { DeskContext } from './desk-context.ts';
+import { refusalMessage, type DeskContext } from './desk-context.ts';
 import * as buffers from './editing/buffer.ts';
 import { sanitizeLine } from './sanitize-line.ts';
+import type { Say } from './texts.ts';
 
 /** Asks for a draft, unless one is on its way. @param set takes the composer's next state */
 export async function askDraft(context: DeskContext, set: (next: ComposerState) => void): Promise<void> {
@@ -18,10 +19,8 @@ export async function askDraft(context: DeskContext, set: (next: ComposerState) 
   } catch (error) {
     const after = store.get().composer;
     if (after?.conversationId === now.conversationId) set({ ...after, ai: null });
-    const { code } = asSdkError(error);
-    if (code === 'plan_limit') context.flash(say('planHasNoDrafts'), 'bad');
-    else if (code === 'ai_unavailable') context.flash(say('modelSilent'), 'bad');
-    else context.report(error);
+    const isBeyondPlan = asSdkError(error).code === 'plan_limit';
+    context.flash(isBeyondPlan ? say('planHasNoDrafts') : assistantProblem(error, say), 'bad');
   }
   return undefined;
 }
@@ -57,4 +56,15 @@ async function insertDraft(
     .join(', ');
   const told = titles === '' ? say('drafted') : say('draftedFrom', { titles });
   return context.flash(replaced ? `${told} ${say('undoBringsBack')}` : told, 'info');
+}
+
+/**
+ * Why the assistant did not do what it was asked for, as a sentence for the operator. Every operator may ask it: what is
+ * forbidden is to ask one that is off.
+ */
+export function assistantProblem(thrown: unknown, say: Say): string {
+  const error = asSdkError(thrown);
+  if (error.code === 'forbidden') return say('assistantOff');
+  if (error.code === 'ai_unavailable') return say('modelSilent');
+  return refusalMessage(error, say);
 }

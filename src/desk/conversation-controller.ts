@@ -163,14 +163,15 @@ export class ConversationController {
   /** Asks for the same visitor's other conversations, once. */
   loadEarlierConversations(): void {
     const open = this.#open;
-    if (open === null || open.earlier !== null) return;
+    if (open === null || open.earlier !== null || open.loadingEarlier) return;
     const { id } = open;
-    this.#set(id, { earlier: [] });
+    this.#set(id, { loadingEarlier: true });
     this.#context.client
       .listConversations({ visitorOf: id, mode: 'all', limit: maxEarlier }, { again: false })
       .then(
-        ({ conversations }) => this.#set(id, { earlier: conversations.filter((one) => one.id !== id) }),
-        () => this.#set(id, { earlier: null }),
+        ({ conversations }) =>
+          this.#set(id, { earlier: conversations.filter((one) => one.id !== id), loadingEarlier: false }),
+        () => this.#set(id, { loadingEarlier: false }),
       );
   }
 
@@ -251,6 +252,7 @@ function opened(id: string): OpenConversation {
     selected: null,
     loadingOlder: false,
     earlier: null,
+    loadingEarlier: false,
     unseen: 0,
     deletedMessages: [],
   };

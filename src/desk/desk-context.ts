@@ -108,6 +108,7 @@ export class DeskContext {
   readonly loadsEarly: boolean;
   readonly motions: DeskTools['motions'];
   readonly moveCaret: DeskTools['moveCaret'];
+  readonly loadDrafting: DeskTools['loadDrafting'];
   readonly store: StateStore;
   face: Face = noFace;
 
@@ -124,6 +125,7 @@ export class DeskContext {
     this.loadsEarly = loadsEarly;
     this.motions = tools.motions;
     this.moveCaret = tools.moveCaret;
+    this.loadDrafting = tools.loadDrafting;
     this.store = createStore(initial);
   }
 

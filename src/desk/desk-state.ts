@@ -35,8 +35,9 @@ export interface OpenConversation {
   /** The `key` of the message that commands concern. */
   readonly selected: string | null;
   readonly loadingOlder: boolean;
-  /** The same visitor's other conversations; null: not asked yet. */
+  /** The same visitor's other conversations; null: not known yet. */
   readonly earlier: readonly StaffConversationListItem[] | null;
+  readonly loadingEarlier: boolean;
   /** Messages that came while the end was out of sight. */
   readonly unseen: number;
   /** Messages that were deleted while they were in sight, without their text. */

@@ -167,12 +167,12 @@ export interface Keymap {
   commandFor(scope: KeyScope, key: string): CommandName | undefined;
   /** The names of a command's keys, in one place or in all; empty when it has none there. */
   keysOf(command: CommandName, scope?: KeyScope): readonly string[];
-  /** The key to show for a command in a place (`^K`); undefined when it has none there. */
+  /** The key to show for a command in a place (`^K`); undefined when it has none there that works now. */
   label(command: CommandName, scope: KeyScope): string | undefined;
   about(command: CommandName): string;
   /** Whether the face has the command at all. */
   offers(command: CommandName): boolean;
-  /** What works in a place, in the order of the table. */
+  /** What works in a place now, in the order of the table. */
   help(scope: KeyScope): readonly HelpLine[];
 }
 
@@ -197,14 +197,20 @@ export function keysIn(command: CommandName, scope: KeyScope, overrides: KeyOver
  * The keymap of the table, with the operator's own keys in it.
  *
  * @param own keys in the place of the table's: from an operator's file (own-keys.ts), or a face's; null: none
- * @param face.about what a command does, in the face's language; `without`: commands that the face has not
+ * @param face.about what a command does, in the face's language; `without`: commands that the face has not; `works`:
+ *   whether a key does anything now, which is else not shown
  */
 export function createKeymap(
   own: KeyOverrides | null,
   {
     about,
     without,
-  }: { readonly about: (command: CommandName) => string; readonly without?: readonly CommandName[] },
+    works = () => true,
+  }: {
+    readonly about: (command: CommandName) => string;
+    readonly without?: readonly CommandName[];
+    readonly works?: (key: string) => boolean;
+  },
 ): Keymap {
   const missing = new Set(without);
   const overrides: KeyOverrides = {
@@ -225,7 +231,7 @@ export function createKeymap(
     commandFor: (scope, key) => maps.get(scope)?.get(key),
     keysOf,
     label: (command, scope) => {
-      const [first] = keysOf(command, scope);
+      const first = keysOf(command, scope).find(works);
       return first === undefined ? undefined : keyLabel(first);
     },
     about,
@@ -234,7 +240,7 @@ export function createKeymap(
       commandNames
         .map((command) => ({
           command,
-          keys: keysOf(command, scope).map(keyLabel),
+          keys: keysOf(command, scope).filter(works).map(keyLabel),
           about: about(command),
         }))
         .filter(({ keys }) => keys.length > 0),

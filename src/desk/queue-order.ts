@@ -5,7 +5,7 @@ import { priorityTexts } from './priorities.ts';
 import { queueLimits } from '../protocol/codes.ts';
 import type { BulkRequest, BulkResult } from '../sdk/staff-types.ts';
 import { runOnce, visitorName } from './conversation-commands.ts';
-import type { DeskContext } from './desk-context.ts';
+import { refusalMessage, type DeskContext } from './desk-context.ts';
 import { sanitizeLine } from './sanitize-line.ts';
 import { untilLabel } from './time.ts';
 
@@ -106,7 +106,7 @@ export class QueueOrder {
     const done = say('bulkDone', { n: results.length - refused.length });
     const [first] = refused;
     if (first === undefined) return this.#context.flash(done, 'good');
-    const why = sanitizeLine(first.message);
+    const why = refusalMessage({ code: first.error, message: first.message }, say);
     return this.#context.flash(`${done} ${say('bulkRefused', { n: refused.length })} ${why}`, 'bad');
   }
 

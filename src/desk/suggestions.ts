@@ -90,7 +90,7 @@ export function createSuggestions(context: DeskContext, set: (next: ComposerStat
 
   /** What asks the assistant is loaded with the first question. */
   async function askDraft(): Promise<void> {
-    const { askDraft: ask } = await import('./ai-draft.ts');
+    const { askDraft: ask } = await context.loadDrafting();
     return ask(context, set);
   }
 

@@ -31,5 +31,6 @@ export const terminalTools: DeskTools = {
   acts: (context, parts) => new Acts(context, parts),
   learning: (context, parts) => new Learning(context, parts),
   dialogs: (context, parts) => new Dialogs(context, parts),
+  loadDrafting: () => import('./ai-draft.ts'),
   files: (context, composer, navigation) => new FileCommands(context, composer, navigation),
 };

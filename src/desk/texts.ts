@@ -27,6 +27,7 @@ export const deskTexts = {
   // Messages.
   deleted: 'Deleted.',
   changed: 'Changed.',
+  copied: 'Copied.',
   draftIsNote: 'Your draft here is an internal note.',
   draftIsAnswer: 'Your draft here is an answer.',
   tooLong: {
@@ -39,14 +40,10 @@ export const deskTexts = {
   filesTooMany: 'At most {n} files go with one message.',
   fileBlocked: 'Files of this kind can’t be sent: {name}',
   fileEmpty: '{name} is empty.',
-  noAnswerFound: 'The assistant found no answer in your documents.',
-  draftedFrom: 'A draft from {titles}: read it before you send it.',
-  undoBringsBack: 'Undo brings your text back.',
   fileRejected: 'Refused: its kind, or what is in it, is not allowed.',
   fileNoSpace: 'The organization’s storage is full: delete what is not needed, or choose a larger plan.',
   fileNotUploaded: 'Not uploaded: the server can’t be reached.',
   fileFailed: 'A file was not uploaded: try again or take it out.',
-  fileGone: 'This file is not there any more.',
   messageNotSent: 'A message was not sent: send it again or discard it.',
   messageToNotSent: 'A message to {name} was not sent.',
   // The connection and errors.
@@ -85,11 +82,6 @@ export const deskTexts = {
   notifyTest: 'Notifications work',
   notificationsOn: 'Notifications are on.',
   notificationsOff: 'Notifications are off until you turn them on again.',
-  // The assistant.
-  noteBeforeDraft: 'Your draft here is an internal note: send it or clear it first.',
-  drafted: 'A draft: read it before you send it.',
-  planHasNoDrafts: 'This organization’s plan has no drafts by the assistant; premium has.',
-  modelSilent: 'The assistant’s model did not answer. Try again in a moment.',
   // Menus.
   priorityLow: 'Low',
   priorityNormal: 'Normal',

@@ -2,6 +2,7 @@
 // itself, and loads what is used seldom when it is used.
 import type { ActParts, Acts } from './acts.ts';
 import type { ComposerController } from './composer-controller.ts';
+import type * as Drafting from './ai-draft.ts';
 import type { ComposerState } from './composer.ts';
 import type { DeskContext, Face, RowMotion } from './desk-context.ts';
 import type { DialogParts, Dialogs } from './dialogs.ts';
@@ -32,5 +33,7 @@ export interface DeskTools {
   acts(context: DeskContext, parts: ActParts): ActTool;
   learning(context: DeskContext, parts: LearningParts): LearningTool;
   dialogs(context: DeskContext, parts: DialogParts): DialogTool;
+  /** What asks the assistant, with what it says. */
+  loadDrafting(): Promise<typeof Drafting>;
   files(context: DeskContext, composer: ComposerController, navigation: Navigation): FileTool;
 }

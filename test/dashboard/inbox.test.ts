@@ -248,7 +248,7 @@ describe('a shift of two operators', () => {
     await winner.page.getByRole('dialog').getByRole('option', { name: loserName }).click();
     await loser.page.getByText('You have this conversation.').waitFor();
     await loser.page.getByRole('button', { name: 'Resolve' }).click();
-    await loser.page.getByRole('dialog').getByRole('button', { name: 'resolve' }).click();
+    await loser.page.getByRole('dialog').getByRole('button', { name: 'Resolve' }).click();
     await loser.page.getByText('This conversation is closed.').first().waitFor();
 
     // What was said is found again.
@@ -372,6 +372,74 @@ describe('a shift of two operators', () => {
     await close();
   });
 
+  test('where single letters are no commands, none is named', async () => {
+    await visitorAsks('Lea Letters', 'Which key?');
+    const { page, problems, close } = await openDesk();
+    await page.evaluate(`localStorage.setItem('deskbell.letter-keys', 'off')`);
+    await signIn(page, noa);
+    await page.getByText('The arrow keys walk the queue, Enter opens.').waitFor();
+    expect(await page.getByText('? shows all keys').count()).toBe(0);
+    await row(page, 'Lea Letters').click();
+    await log(page).getByText('Which key?').waitFor();
+    const accept = page.getByRole('button', { name: 'Accept' });
+    expect(await accept.getAttribute('title')).toBe('Accept');
+    const copy = page.getByRole('button', { name: 'Copy message' }).first();
+    expect(await copy.getAttribute('title')).toBe('Copy message');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox').waitFor();
+    const named = await page.locator('.palette-list kbd').allTextContents();
+    expect(named.filter((key) => /^[!-~]$/.test(key))).toEqual([]);
+    expect(await problems()).toEqual([]);
+    await close();
+  });
+
+  test('beside it stand the visitor’s id, to be copied, and their other conversations once they are there', async () => {
+    const id = await visitorAsks('Ines Id', 'Who am I?');
+    const { body } = await noa.call('GET', `/conversations/${id}`);
+    const { visitor } = (body.conversation ?? body) as { visitor: { id: string } };
+    const { page, problems, close } = await openDesk({ viewport: { width: 1600, height: 900 } });
+    const held = Promise.withResolvers<void>();
+    await page.route(/\/conversations\?.*visitorOf/, async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await page.evaluate(`navigator.clipboard.writeText = async (text) => { window.copied = text; }`);
+    await signIn(page, noa);
+    await row(page, 'Ines Id').click();
+    const pane = page.locator('.visitor-pane');
+    await pane.getByText(visitor.id).waitFor();
+    await pane.getByRole('button', { name: 'Copy the id' }).click();
+    await page.getByText('Copied.').waitFor();
+    expect(await page.evaluate('window.copied')).toBe(visitor.id);
+    await pane.getByText('Earlier conversations').click();
+    await pane.getByText('Loading…').waitFor();
+    expect(await pane.getByText('This is the first one.').count()).toBe(0);
+    held.resolve();
+    await pane.getByText('This is the first one.').waitFor();
+    expect(await problems()).toEqual([]);
+    await close();
+  });
+
+  test('a count is read out as what it counts, and not as exact where it is not', async () => {
+    await visitorAsks('Uma Unread', 'Hello?');
+    const { page, problems, close } = await openDesk();
+    // So many are counted, and no more.
+    await page.evaluate(`{
+      const read = Response.prototype.text;
+      Response.prototype.text = async function () {
+        return (await read.call(this)).replaceAll(/"unreadCount":\\d+/g, '"unreadCount":200');
+      };
+      Response.prototype.json = async function () { return JSON.parse(await this.text()); };
+    }`);
+    await signIn(page, noa);
+    const count = row(page, 'Uma Unread').locator('.count');
+    expect(await count.textContent()).toBe('99+');
+    expect(await count.getAttribute('aria-label')).toBe('more than 99 unread messages');
+    expect(await page.locator('.sidebar .count').getAttribute('aria-label')).toMatch(/ needs? attention$/);
+    expect(await problems()).toEqual([]);
+    await close();
+  });
+
   test('on a phone, one pane at a time', async () => {
     await visitorAsks('Pia Phone', 'From my phone to yours');
     const { page, problems, close } = await openDesk({
@@ -408,7 +476,7 @@ describe('a shift of two operators', () => {
     await act('End the snooze');
     await eventually(async () => expect(await head.locator('.order-marks .snoozed').count()).toBe(0));
     await head.getByRole('button', { name: 'Resolve' }).tap();
-    await page.getByRole('dialog').getByRole('button', { name: 'resolve' }).tap();
+    await page.getByRole('dialog').getByRole('button', { name: 'Resolve', exact: true }).tap();
     // What is done leaves the phone to the queue.
     await page.getByRole('button', { name: /^Closed/ }).tap();
     await row(page, 'Pia Phone').tap();

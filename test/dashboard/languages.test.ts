@@ -32,7 +32,6 @@ const alike: Readonly<Record<string, readonly string[]>> = {
   participants: ['fr'],
   desk_online: ['de', 'nl', 'pl', 'pt'],
   desk_offline: ['de', 'nl', 'pl', 'pt'],
-  conversationCount: ['fr'],
   inbox: ['nl'],
   invitation: ['fr'],
   password: ['it'],
@@ -95,6 +94,21 @@ test.each(Object.entries(familiar))(
     const texts = [words, desk, settings.words].flatMap((part) => Object.values(part));
     expect(texts.length).toBeGreaterThan(300);
     expect(texts.flatMap(formsOf).filter((text) => word.test(text))).toEqual([]);
+  },
+);
+
+test.each(languages)(
+  'in %s a button begins with a capital, and no operator is sent to a command line',
+  async (language) => {
+    const { words, desk } = await load(language);
+    const buttons = Object.keys(desk).filter((key) => /^yes[A-Z]/.test(key));
+    expect(buttons.length).toBeGreaterThan(5);
+    for (const label of buttons.flatMap((key) => formsOf(desk[key] ?? '')))
+      expect(label.charAt(0)).toBe(label.charAt(0).toLocaleUpperCase(language));
+    // What one leaves by has one name.
+    expect(desk['yesQuit']).toBe(words['signOut']);
+    const told = [words, desk].flatMap((part) => Object.values(part)).flatMap(formsOf);
+    expect(told.filter((form) => form.includes('deskbell '))).toEqual([]);
   },
 );
 

@@ -33,6 +33,7 @@ async function slowLine(): Promise<Line> {
       dialogs: () => late(files[0]),
       acts: () => late(files[1]),
       learning: () => late(files[2]),
+      drafting: () => import('../../src/desk/ai-draft.ts'),
     }),
   });
   fixture.staff.messages.set(first.id, [

@@ -383,6 +383,12 @@ describe('the assistant', () => {
       },
       'The assistant’s model did not answer. Try again in a moment.',
     ],
+    [
+      () => {
+        throw sdkError('forbidden', 'x', 403);
+      },
+      'The assistant is off for this application: an admin turns it on.',
+    ],
   ])('says why there is none, and leaves the text alone', async (body, words) => {
     const fixture = await withDraft(body);
     await fixture.press('my own', 'ctrl+g');

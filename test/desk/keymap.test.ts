@@ -12,6 +12,7 @@ import { describe, expect, it, test } from 'vitest';
 import {
   commandNames,
   commandKeys,
+  createKeymap,
   keyScopes,
   isTextField,
   type CommandName,
@@ -234,6 +235,17 @@ describe('the table', () => {
     });
     expect(createEnglishKeymap().label('palette', 'composer')).toBe('^P');
     expect(createEnglishKeymap().label('send', 'queue')).toBeUndefined();
+  });
+
+  it('shows no key that does nothing now', () => {
+    const keymap = createKeymap(null, { about: (command) => command, works: (key) => !isText(key) });
+    expect(keymap.label('accept', 'queue')).toBeUndefined();
+    expect(keymap.label('nextUnread', 'conversation')).toBe('Alt+A');
+    const shown = keymap.help('conversation').flatMap(({ keys }) => keys);
+    expect(shown).toContain('Alt+A');
+    expect(shown.filter((key) => /^[!-~]$/.test(key))).toEqual([]);
+    // They are still bound: which ones are taken is the face's business.
+    expect(keymap.commandFor('queue', 'a')).toBe('accept');
   });
 });
 

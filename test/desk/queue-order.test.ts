@@ -479,6 +479,14 @@ describe('all that are marked', () => {
     expect(fixture.flash()).toBe('2 conversations changed. 1 refused: It is not as it was.');
   });
 
+  test('what is not there any more is told in the desk’s words, not in the server’s', async () => {
+    const fixture = await createModelFixture([one, two]);
+    await fixture.press(' ', ' ');
+    fixture.staff.items = fixture.staff.items.filter(({ id }) => id !== two.id);
+    await fixture.press('p', '2');
+    expect(fixture.flash()).toBe('1 conversation changed. 1 refused: That is not there any more.');
+  });
+
   test('resolving many asks first', async () => {
     const fixture = await createModelFixture([buildConversation(9, mine()), buildConversation(5, mine())]);
     await fixture.press('2', '*', 'x');

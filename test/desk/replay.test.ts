@@ -83,6 +83,7 @@ async function openDesk(token: string): Promise<OpenDesk> {
       dialogs: () => import('../../src/desk/dialogs.ts'),
       acts: () => import('../../src/desk/acts.ts'),
       learning: () => import('../../src/desk/learning.ts'),
+      drafting: () => import('../../src/desk/ai-draft.ts'),
     }),
     mode: 'live',
     asksLess: true,

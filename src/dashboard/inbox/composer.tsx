@@ -13,8 +13,7 @@ import {
 } from '../../desk/composer.ts';
 import { sanitizeLine } from '../../desk/sanitize-line.ts';
 import { sizeLimits } from '../../protocol/codes.ts';
-import type { AiAnswer, RewriteStyle } from '../../protocol/assistant.ts';
-import { call } from '../api.ts';
+import type { RewriteStyle } from '../../protocol/assistant.ts';
 import { desk, deskState } from '../desk.ts';
 import { Button, IconButton } from '../ui/button.tsx';
 import type { IconName } from '../ui/icon.tsx';
@@ -323,18 +322,11 @@ function Foot({ composer, previewing, mark }: FootProps): JSX.Element {
 }
 
 function Rewrite({ composer }: { readonly composer: ComposerState }): JSX.Element {
-  const { model } = desk();
-  const rewrite = async (style: RewriteStyle): Promise<void> => {
-    const { conversationId, buffer } = composer;
-    try {
-      const { text } = await call<AiAnswer>('POST', '/ai/rewrite', { text: buffer.text.trim(), style });
-      const now = deskState.value.composer;
-      // What was written since is not thrown away.
-      if (now?.conversationId !== conversationId || now.buffer.text !== buffer.text) return;
-      model.composer.setText(text, text.length);
-    } catch (error) {
-      toast(error instanceof Error ? error.message : t('rewriteFailed'), 'bad');
-    }
+  const rewrite = (style: RewriteStyle): void => {
+    withWords(import('./rewrite.ts')).then(
+      (file) => file.rewrite(composer, style),
+      () => toast(t('pageNotLoaded'), 'bad'),
+    );
   };
   return (
     <Menu
@@ -343,7 +335,7 @@ function Rewrite({ composer }: { readonly composer: ComposerState }): JSX.Elemen
       items={styles.map(({ style, word }) => ({
         label: t(word),
         disabled: !hasText(composer),
-        onClick: () => void rewrite(style),
+        onClick: () => rewrite(style),
       }))}
     />
   );

@@ -9,7 +9,7 @@ import type { StaffConversationListItem } from '../../protocol/entities.ts';
 import { desk, deskState } from '../desk.ts';
 import { go } from '../router.ts';
 import { Avatar } from '../ui/avatar.tsx';
-import { Button, IconButton } from '../ui/button.tsx';
+import { Button, IconButton, withKey } from '../ui/button.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { Menu, type MenuItem } from '../ui/menu.tsx';
 import { say, t } from '../words.ts';
@@ -105,7 +105,7 @@ function Head({ open }: { readonly open: OpenConversation }): JSX.Element {
           kind="main"
           icon="check"
           busy={isBusy('accept')}
-          title={`${t('accept')} (${hint('accept') ?? ''})`}
+          title={withKey(t('accept'), hint('accept'))}
           onClick={() => run('accept')}
         >
           {t('accept')}
@@ -115,7 +115,7 @@ function Head({ open }: { readonly open: OpenConversation }): JSX.Element {
         <Button
           icon="check"
           busy={isBusy('resolve')}
-          title={`${t('resolve')} (${hint('resolve') ?? ''})`}
+          title={withKey(t('resolve'), hint('resolve'))}
           onClick={() => run('resolve')}
         >
           {t('resolve')}
@@ -125,7 +125,7 @@ function Head({ open }: { readonly open: OpenConversation }): JSX.Element {
         <Button
           icon="retry"
           busy={isBusy('reopen')}
-          title={`${t('cmd_reopen')} (${hint('reopen') ?? ''})`}
+          title={withKey(t('cmd_reopen'), hint('reopen'))}
           onClick={() => run('reopen')}
         >
           {t('cmd_reopen')}

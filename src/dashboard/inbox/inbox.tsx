@@ -61,11 +61,14 @@ export function Inbox(): JSX.Element {
 }
 
 function NothingOpen(): JSX.Element {
+  const help = desk().keymap.label('help', 'queue');
   return (
     <section class="pane conversation-pane nothing" data-pane="conversation" aria-label={t('conversation')}>
       <Icon name="inbox" />
       <p>{t('nothingOpen')}</p>
-      <p class="hint">{t('nothingOpenHint')}</p>
+      <p class="hint">
+        {t('nothingOpenHint')} {help === undefined ? '' : t('keysHint', { key: help })}
+      </p>
     </section>
   );
 }

@@ -7,7 +7,7 @@ import { sizeLimits } from '../../protocol/codes.ts';
 import { isOnlyNames } from '../../sdk/attachments.ts';
 import { desk } from '../desk.ts';
 import { IconButton } from '../ui/button.tsx';
-import { Icon } from '../ui/icon.tsx';
+import { Icon, type IconName } from '../ui/icon.tsx';
 import { memo } from '../ui/memo.ts';
 import { partOf, usePart } from '../ui/on-use.ts';
 import { t, withWords } from '../words.ts';
@@ -172,28 +172,35 @@ function Marks({ message, seen, chosen, kind }: MessageProps & { readonly kind: 
   return marks.length === 0 ? null : <footer class="marks">{marks}</footer>;
 }
 
+type ActCommand = 'copy' | 'edit' | 'remove' | 'discard';
+
 function Acts({ message }: { readonly message: ShownMessage }): JSX.Element {
-  const { model } = desk();
-  const run = (command: 'copy' | 'edit' | 'remove' | 'discard' | 'keep'): void => {
-    model.conversation.selectKey(message.key);
-    model.run(command);
-  };
+  const { model, keymap } = desk();
+  const drawAct = (icon: IconName, command: ActCommand): JSX.Element => (
+    <IconButton
+      icon={icon}
+      label={t(`cmd_${command}`)}
+      hint={keymap.label(command, 'conversation')}
+      onClick={() => {
+        model.conversation.selectKey(message.key);
+        model.run(command);
+      }}
+    />
+  );
   const changeable =
     message.own &&
     message.state === 'sent' &&
     model.context.now() - Date.parse(message.createdAt) < sizeLimits.editWindowMs;
   return (
     <div class="acts" role="group" aria-label={t('messageActs')}>
-      <IconButton icon="copy" label={t('cmd_copy')} hint="y" onClick={() => run('copy')} />
+      {drawAct('copy', 'copy')}
       {changeable ? (
         <>
-          <IconButton icon="edit" label={t('cmd_edit')} hint="e" onClick={() => run('edit')} />
-          <IconButton icon="trash" label={t('cmd_remove')} hint="d" onClick={() => run('remove')} />
+          {drawAct('edit', 'edit')}
+          {drawAct('trash', 'remove')}
         </>
       ) : null}
-      {message.state === 'sent' ? null : (
-        <IconButton icon="trash" label={t('cmd_discard')} hint="D" onClick={() => run('discard')} />
-      )}
+      {message.state === 'sent' ? null : drawAct('trash', 'discard')}
     </div>
   );
 }

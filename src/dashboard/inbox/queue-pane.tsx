@@ -298,7 +298,10 @@ const Row = memo(function drawRow({
             )}
           </span>
           {unreadCount > 0 ? (
-            <b class="count" aria-label={t('unread', { n: unreadCount })}>
+            <b
+              class="count"
+              aria-label={unreadCount > 99 ? t('unreadMany') : t('unread', { n: unreadCount })}
+            >
               {unreadCount > 99 ? '99+' : unreadCount}
             </b>
           ) : null}

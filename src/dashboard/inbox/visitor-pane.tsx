@@ -6,6 +6,7 @@ import type { OpenConversation } from '../../desk/desk-state.ts';
 import { sanitizeLine } from '../../desk/sanitize-line.ts';
 import { desk, deskState } from '../desk.ts';
 import { Avatar } from '../ui/avatar.tsx';
+import { IconButton } from '../ui/button.tsx';
 import { say, t } from '../words.ts';
 import { fullTime, shortTime } from './times.ts';
 
@@ -36,6 +37,12 @@ export function VisitorDetails({ open }: { readonly open: OpenConversation }): J
             <bdi>{sanitizeLine(visitor.email)}</bdi>
           </Row>
         )}
+        <Row title={t('visitorId')}>
+          <>
+            <code dir="ltr">{visitor.id}</code>{' '}
+            <IconButton icon="copy" label={t('copyId')} onClick={() => copy(visitor.id)} />
+          </>
+        </Row>
         <Row title={t('application')}>
           <bdi>{sanitizeLine(application.name)}</bdi>
         </Row>
@@ -67,17 +74,25 @@ export function VisitorDetails({ open }: { readonly open: OpenConversation }): J
   );
 }
 
+function copy(text: string): void {
+  const { context } = desk().model;
+  context.runtime.copy(text);
+  context.flash(say('copied'), 'good');
+}
+
 /** The same visitor's other conversations: asked for when they are wanted. */
 function Earlier({ open, now }: { readonly open: OpenConversation; readonly now: number }): JSX.Element {
   return (
     <details
-      open={open.earlier !== null}
+      open={open.earlier !== null || open.loadingEarlier}
       onToggle={(event) => {
         if (event.currentTarget.open) desk().model.conversation.loadEarlierConversations();
       }}
     >
       <summary>{t('earlier')}</summary>
-      {open.earlier === null || open.earlier.length === 0 ? (
+      {open.earlier === null ? (
+        <p class="loading">{t('loading')}</p>
+      ) : open.earlier.length === 0 ? (
         <p class="hint">{t('noEarlier')}</p>
       ) : (
         <ul class="earlier">

@@ -5,6 +5,7 @@ import type { Block } from '../../protocol/entities.ts';
 import { session } from '../api.ts';
 import { Field } from '../ui/field.tsx';
 import { Table } from '../ui/table.tsx';
+import { t } from '../words.ts';
 import { Form } from './form.tsx';
 import { Act, Await, Section, useRest } from './parts.tsx';
 import { rest } from './rest.ts';
@@ -37,7 +38,7 @@ function VisitorData(): JSX.Element {
   return (
     <Section title="visitorData" about="visitorDataAbout">
       <div class="form">
-        <Field label={s('visitorId')} hint={s('visitorIdHint')} machine value={id} onInput={setId} />
+        <Field label={t('visitorId')} hint={s('visitorIdHint')} machine value={id} onInput={setId} />
         <div class="row-acts">
           <Act
             label="export"

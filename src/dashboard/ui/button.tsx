@@ -42,6 +42,11 @@ export function Button({
   );
 }
 
+/** What a button does, with the key that does the same; undefined: none does. */
+export function withKey(label: string, hint: string | undefined): string {
+  return hint === undefined ? label : `${label} (${hint})`;
+}
+
 export interface IconButtonProps {
   readonly icon: IconName;
   /** What it does: read out, and shown on hovering. */
@@ -71,7 +76,7 @@ export function IconButton({
       type="button"
       class={`icon-button ${more}`}
       aria-label={label}
-      title={hint === undefined ? label : `${label} (${hint})`}
+      title={withKey(label, hint)}
       aria-pressed={pressed}
       aria-busy={busy}
       disabled={disabled || busy}

@@ -24,6 +24,7 @@ function shown(patch: Partial<Visitor>, columns = 40): string[] {
         selected: null,
         loadingOlder: false,
         earlier: null,
+        loadingEarlier: false,
         unseen: 0,
         deletedMessages: [],
       },

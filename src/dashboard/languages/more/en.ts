@@ -21,6 +21,7 @@ const own = {
   proceed: 'Continue',
   signInWrong: 'The organization, the e-mail address or the password is wrong.',
   signInOver: 'This sign-in has taken too long or was tried too often. Begin again with the password.',
+  linkSpent: 'This link has been used or is too old. Sign in with your password.',
   // Empty here and below: in English the server's own sentence says more.
   factorWrong: '',
   organization: 'Organization',
@@ -128,5 +129,16 @@ const commands = {
 export const words = { ...own, ...commands };
 export type MoreWords = Readonly<Record<keyof typeof words, Text>>;
 
-/** The sentences of the model. */
-export const desk: Readonly<Record<MoreText, Text>> = moreTexts;
+/** The sentences of the model, where they are read on buttons, and of a desk that one leaves by signing out. */
+export const desk: Readonly<Record<MoreText, Text>> = {
+  ...moreTexts,
+  yesTranscript: 'Mail it',
+  askQuit: '{what} Sign out?',
+  yesResolve: 'Resolve',
+  yesBlock: 'Block',
+  yesDiscard: 'Discard',
+  yesDelete: 'Delete',
+  yesKeep: 'Keep',
+  yesQuit: 'Sign out',
+  menuNoCanned: 'No canned replies yet: add them under Settings, Canned replies and tags.',
+};
