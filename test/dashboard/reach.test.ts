@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { Text } from '../../src/desk/texts.ts';
 import { operationNames, operationRow } from '../../src/protocol/operations.ts';
 import { repository } from '../helpers/command.ts';
 
@@ -25,7 +26,7 @@ const called: Readonly<Record<string, readonly [file: string, text: string]>> = 
   'tokens.list': ['account.tsx', "'/staff/tokens'"],
   'tokens.create': ['account.tsx', "'POST', '/staff/tokens'"],
   'tokens.revoke': ['account.tsx', "rest('DELETE', `/staff/tokens/${id}`)"],
-  'cannedReplies.list': ['canned.tsx', "'/staff/canned-replies?limit=100'"],
+  'cannedReplies.list': ['canned.tsx', '`/staff/canned-replies?limit=100&offset='],
   'cannedReplies.create': ['canned.tsx', "rest('POST', '/staff/canned-replies'"],
   'cannedReplies.update': ['canned.tsx', "rest('PATCH', `/staff/canned-replies/${open.id}`"],
   'cannedReplies.delete': ['canned.tsx', "rest('DELETE', `/staff/canned-replies/${reply.id}`)"],
@@ -141,16 +142,26 @@ describe('the settings', () => {
 
 describe('the languages', () => {
   it.each(['ar', 'de', 'es', 'fr', 'it', 'nl', 'pl', 'pt'])(
-    '%s has every text, with its places',
+    '%s has every text, with its places and a form for every number',
     async (code) => {
       const { words } = await import(`../../src/dashboard/settings/languages/en.ts`);
-      const other: Record<string, string> = (
-        await import(`../../src/dashboard/settings/languages/${code}.ts`)
-      ).words;
+      const other: Record<string, Text> = (await import(`../../src/dashboard/settings/languages/${code}.ts`))
+        .words;
+      const { pluralCategories } = new Intl.PluralRules(code).resolvedOptions();
+      const formsOf = (text: Text): readonly string[] =>
+        typeof text === 'string' ? [text] : Object.values(text);
       const placesOf = (text: string): string[] => text.match(/\{\w+\}/g)?.toSorted() ?? [];
-      for (const [key, text] of Object.entries<string>(words)) {
-        expect(other[key], key).toMatch(/\S/);
-        expect(placesOf(other[key] ?? ''), key).toEqual(placesOf(text));
+      for (const [key, text] of Object.entries<Text>(words)) {
+        const own = other[key] ?? '';
+        for (const form of formsOf(own)) expect(form, key).toMatch(/\S/);
+        // A form for one thing may leave the number out, the last one never.
+        expect(placesOf(formsOf(own).at(-1) ?? ''), key).toEqual(placesOf(formsOf(text).at(-1) ?? ''));
+        expect(typeof own, key).toBe(typeof text);
+        if (typeof own === 'string') continue;
+        for (const category of pluralCategories.filter(
+          (one) => one !== 'many' || ['pl', 'ar'].includes(code),
+        ))
+          expect(own, key).toHaveProperty(category);
       }
     },
   );

@@ -306,6 +306,90 @@ describe('knowledge', () => {
   });
 });
 
+describe('what is said', () => {
+  it('after an act is what was done; what is seen anyhow is not called saved', async () => {
+    await createMember(app, 'acme', 'operator', 'Gone');
+    const { page } = await visit('members');
+    const row = page.getByRole('row').filter({ hasText: 'Gone' });
+    await row.getByRole('button', { name: 'Sign out everywhere' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Sign out everywhere' }).click();
+    await page.getByText('Signed out.').waitFor();
+    await row.getByRole('button', { name: 'Remove', exact: true }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+    await page.getByText('Removed.').waitFor();
+    await page.evaluate(`location.hash = '#/settings/knowledge'`);
+    await settled(page);
+    const section = page.locator('.settings-section', { hasText: 'Try a question' });
+    await section.getByLabel('Question').last().fill('Can I send it back?');
+    await section.getByRole('button', { name: 'Find passages only' }).click();
+    await section.getByText('Send it back within 30 days.').waitFor();
+    expect(await page.locator('.toast').filter({ hasText: 'Saved.' }).count()).toBe(0);
+  });
+
+  it('of a new identity secret is what becomes of the old one', async () => {
+    const { page } = await visit(`applications/${acme.application.id}`);
+    await settled(page);
+    const section = page.locator('.settings-section', { hasText: 'Identity secret' });
+    await section.getByRole('button', { name: 'Make a new one' }).click();
+    const question = page.getByRole('dialog').getByText('are refused at once');
+    await question.waitFor();
+    expect(await question.count()).toBe(1);
+  });
+
+  it('of a list that goes on is how far, and of what became of a question a word', async () => {
+    const { page } = await visit('account');
+    const entry = {
+      id: 'one',
+      question: 'When?',
+      answer: null,
+      outcome: 'dropped',
+      createdAt: new Date().toISOString(),
+    };
+    await page.route(/\/admin\/ai-log/, (route) =>
+      route.fulfill({ json: { entries: [entry], total: 1_060 } }),
+    );
+    await page.evaluate(`location.hash = '#/settings/knowledge'`);
+    const section = page.locator('.settings-section', { hasText: 'What the assistant was asked' });
+    await section.getByText('The newest 1 of 1,060 are shown.').waitFor();
+    expect(await section.getByText('A person was there first').count()).toBe(1);
+  });
+
+  it('of a key for mails asks where one is ended by it', async () => {
+    const { page } = await visit('mail');
+    const section = page.locator('.settings-section', { hasText: 'Mails that are handed in' });
+    await section.getByRole('button', { name: 'Make a key' }).click();
+    await section.locator('.shown').waitFor();
+    const first = await section.locator('.shown').textContent();
+    expect(first).toContain(`${app.url}/api/`);
+    await section.getByRole('button', { name: 'Make a key' }).click();
+    await page
+      .getByRole('dialog')
+      .getByText('The address of the one before stops working at once.')
+      .waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Make a key' }).click();
+    await eventually(async () => expect(await section.locator('.shown').textContent()).not.toBe(first));
+  });
+});
+
+describe('canned replies', () => {
+  it('are all there, also beyond a page', async () => {
+    const { page } = await visit('account');
+    await page.route(/\/staff\/canned-replies/, (route) => {
+      const offset = Number(new URL(route.request().url()).searchParams.get('offset'));
+      const cannedReplies = Array.from({ length: Math.min(100, 101 - offset) }, (_, index) => ({
+        id: String(offset + index),
+        shortcut: `reply${offset + index}`,
+        content: 'Hello!',
+        contentFormat: 'plain',
+      }));
+      return route.fulfill({ json: { cannedReplies, total: 101 } });
+    });
+    await page.evaluate(`location.hash = '#/settings/canned'`);
+    await page.getByText('/reply100').waitFor();
+    expect(await page.getByRole('row', { name: '/reply' }).count()).toBe(101);
+  });
+});
+
 describe('beside the form', () => {
   it('the real widget shows what is written, before it is saved', async () => {
     const { page, problems } = await visit(`applications/${acme.application.id}`, {

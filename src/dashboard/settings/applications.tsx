@@ -292,7 +292,7 @@ function Keys({ id }: { readonly id: string }): JSX.Element {
                 cell: (key) =>
                   key.revokedAt === null ? (
                     <div class="row-acts">
-                      <Act label="reveal" done="shown" act={show(`${path}/${key.id}/reveal`)} />
+                      <Act label="reveal" act={show(`${path}/${key.id}/reveal`)} />
                       <Act
                         label="rotate"
                         question={s('rotateKeyQuestion', { name: key.name })}
@@ -351,8 +351,8 @@ function IdentitySecret({ id }: { readonly id: string }): JSX.Element {
     <Section title="identitySecret" about="identitySecretAbout">
       {shown === '' ? null : <Shown title="shownSecret" text={shown} />}
       <div class="row-acts">
-        <Act label="reveal" done="shown" act={show('GET')} />
-        <Act label="rotate" question={s('rotateSecretQuestion')} act={show('POST')} />
+        <Act label="reveal" act={show('GET')} />
+        <Act label="rotate" question={s('rotateIdentityQuestion')} act={show('POST')} />
       </div>
     </Section>
   );

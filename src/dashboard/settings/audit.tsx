@@ -6,7 +6,7 @@ import { Button } from '../ui/button.tsx';
 import { Field } from '../ui/field.tsx';
 import { Table } from '../ui/table.tsx';
 import { Await, Section, useRest } from './parts.tsx';
-import { figure, s, when } from './words.ts';
+import { s, when } from './words.ts';
 
 const pageSize = 100;
 const typingEndsMs = 300;
@@ -79,7 +79,7 @@ export function Page(): JSX.Element {
               <Button disabled={offset + pageSize >= data.total} onClick={() => setOffset(offset + pageSize)}>
                 {s('older')}
               </Button>
-              <span class="hint">{s('entries', { n: figure(data.total) })}</span>
+              <span class="hint">{s('entries', { n: data.total })}</span>
             </div>
           </>
         )}

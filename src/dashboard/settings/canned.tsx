@@ -7,7 +7,7 @@ import { editableText } from '../../desk/lexical-markdown.ts';
 import { Button } from '../ui/button.tsx';
 import { Table } from '../ui/table.tsx';
 import { Form, type FieldSpec } from './form.tsx';
-import { Act, Await, Section, useRest } from './parts.tsx';
+import { Act, Await, Section, useLoaded, useRest } from './parts.tsx';
 import { rest } from './rest.ts';
 import { s } from './words.ts';
 
@@ -16,8 +16,19 @@ const fields: readonly FieldSpec[] = [
   { path: 'content', label: 'text', hint: 'markdownHint', kind: 'area', required: true },
 ];
 
+/** All of them, a page after the other. */
+async function loadReplies(): Promise<readonly CannedReply[]> {
+  const all: CannedReply[] = [];
+  for (;;) {
+    const path = `/staff/canned-replies?limit=100&offset=${all.length}`;
+    const { cannedReplies, total } = await rest<{ cannedReplies: CannedReply[]; total: number }>('GET', path);
+    all.push(...cannedReplies);
+    if (cannedReplies.length === 0 || all.length >= total) return all;
+  }
+}
+
 export function Page(): JSX.Element {
-  const replies = useRest<{ cannedReplies: CannedReply[] }>('/staff/canned-replies?limit=100');
+  const replies = useLoaded(loadReplies);
   const [open, setOpen] = useState<CannedReply | null>(null);
   const save = async (body: object): Promise<void> => {
     const markdown = { ...body, contentFormat: 'markdown' };
@@ -33,7 +44,7 @@ export function Page(): JSX.Element {
           {(data) => (
             <Table
               caption={s('cannedReplies')}
-              rows={data.cannedReplies}
+              rows={data}
               rowKey={({ id }) => id}
               empty={s('none')}
               columns={[

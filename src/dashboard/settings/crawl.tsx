@@ -119,7 +119,7 @@ function Progress({ id, onEnd }: { readonly id: string; readonly onEnd: () => vo
           ? s('crawlProgress', { n: figure(crawl.pages), most: figure(crawl.maxPages) })
           : s(crawl === null ? 'loading' : 'crawlWaiting')}
       </p>
-      <Act label="crawlStop" done="crawlStopping" act={() => rest('POST', `${path}/cancel`)} />
+      <Act label="crawlStop" act={() => rest('POST', `${path}/cancel`)} />
     </div>
   );
 }
@@ -133,7 +133,7 @@ function Outcome({ crawl }: { readonly crawl: Crawl }): JSX.Element {
       <span class="hint">
         {s('crawlFound', { added: figure(added), updated: figure(updated), removed: figure(removed) })}
       </span>
-      {left === null ? null : <p class="hint">{s('crawlMore', { n: figure(left) })}</p>}
+      {left === null ? null : <p class="hint">{s('crawlMore', { n: left })}</p>}
       {problem === null ? null : (
         <p class="problem" dir="auto">
           {problem}

@@ -4,7 +4,7 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Button } from '../ui/button.tsx';
 import { Checkbox, Field, Select, TextArea } from '../ui/field.tsx';
-import { toast } from '../ui/toast.tsx';
+import { sayDone } from './parts.tsx';
 import { problemOf, RestError } from './rest.ts';
 import { s, type SettingsWord } from './words.ts';
 
@@ -128,7 +128,7 @@ export function Form(props: FormProps): JSX.Element {
       await onSubmit(toBody(fields, values));
       if (clears === true) setValues(saved);
       else setSaved(values);
-      toast(s('saved'), 'good');
+      sayDone(submit);
     } catch (error) {
       const details = error instanceof RestError ? error.details : [];
       const known = details.filter(({ path }) => fields.some((one) => one.path === path));

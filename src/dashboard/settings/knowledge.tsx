@@ -19,7 +19,7 @@ import { toast } from '../ui/toast.tsx';
 import { Websites } from './crawl.tsx';
 import { Form } from './form.tsx';
 import type { SettingsPageProps } from './pages.ts';
-import { Act, Await, Section, useRest } from './parts.tsx';
+import { Act, Await, ListEnd, Section, useRest } from './parts.tsx';
 import { problemOf, rest, sendFile } from './rest.ts';
 import { s, when } from './words.ts';
 
@@ -279,45 +279,48 @@ function Ask({ application }: OfApplication): JSX.Element {
 
 function Gaps({ application }: OfApplication): JSX.Element {
   const path = `/admin/applications/${application}`;
-  const gaps = useRest<{ gaps: KnowledgeGap[] }>(`${path}/gaps?limit=50`);
+  const gaps = useRest<{ gaps: KnowledgeGap[]; total: number }>(`${path}/gaps?limit=50`);
   const [open, setOpen] = useState<KnowledgeGap | null>(null);
   return (
     <Section title="gaps" about="gapsAbout">
       <Await of={gaps}>
         {(data) => (
-          <Table
-            caption={s('gaps')}
-            rows={data.gaps}
-            rowKey={({ entries }) => entries[0] ?? ''}
-            empty={s('none')}
-            columns={[
-              {
-                key: 'question',
-                title: s('question'),
-                cell: (gap) => <span dir="auto">{gap.question}</span>,
-              },
-              { key: 'count', title: s('howOften'), end: true, cell: ({ count }) => count },
-              {
-                key: 'act',
-                title: s('act'),
-                end: true,
-                cell: (gap) => (
-                  <div class="row-acts">
-                    <button type="button" class="button plain" onClick={() => setOpen(gap)}>
-                      <span>{s('answerIt')}</span>
-                    </button>
-                    <Act
-                      label="settle"
-                      act={async () => {
-                        await rest('POST', `${path}/gaps/settle`, { settles: gap.entries });
-                        await gaps.reload();
-                      }}
-                    />
-                  </div>
-                ),
-              },
-            ]}
-          />
+          <>
+            <Table
+              caption={s('gaps')}
+              rows={data.gaps}
+              rowKey={({ entries }) => entries[0] ?? ''}
+              empty={s('none')}
+              columns={[
+                {
+                  key: 'question',
+                  title: s('question'),
+                  cell: (gap) => <span dir="auto">{gap.question}</span>,
+                },
+                { key: 'count', title: s('howOften'), end: true, cell: ({ count }) => count },
+                {
+                  key: 'act',
+                  title: s('act'),
+                  end: true,
+                  cell: (gap) => (
+                    <div class="row-acts">
+                      <button type="button" class="button plain" onClick={() => setOpen(gap)}>
+                        <span>{s('answerIt')}</span>
+                      </button>
+                      <Act
+                        label="settle"
+                        act={async () => {
+                          await rest('POST', `${path}/gaps/settle`, { settles: gap.entries });
+                          await gaps.reload();
+                        }}
+                      />
+                    </div>
+                  ),
+                },
+              ]}
+            />
+            <ListEnd shown={data.gaps.length} total={data.total} word="oftenOf" />
+          </>
         )}
       </Await>
       {open === null ? null : (
@@ -367,31 +370,36 @@ function SynonymLines({ application }: OfApplication): JSX.Element {
 }
 
 function Log({ application }: OfApplication): JSX.Element {
-  const log = useRest<{ entries: AiLogEntry[] }>(`/admin/ai-log?applicationId=${application}&limit=50`);
+  const log = useRest<{ entries: AiLogEntry[]; total: number }>(
+    `/admin/ai-log?applicationId=${application}&limit=50`,
+  );
   return (
     <Section title="aiLog">
       <Await of={log}>
         {(data) => (
-          <Table
-            caption={s('aiLog')}
-            rows={data.entries}
-            rowKey={({ id }) => id}
-            empty={s('none')}
-            columns={[
-              { key: 'time', title: s('time'), cell: (entry) => when(entry.createdAt) },
-              {
-                key: 'question',
-                title: s('question'),
-                cell: (one) => <span dir="auto">{one.question}</span>,
-              },
-              {
-                key: 'answer',
-                title: s('answer'),
-                cell: (one) => <span dir="auto">{one.answer ?? '–'}</span>,
-              },
-              { key: 'outcome', title: s('state'), cell: ({ outcome }) => outcome },
-            ]}
-          />
+          <>
+            <Table
+              caption={s('aiLog')}
+              rows={data.entries}
+              rowKey={({ id }) => id}
+              empty={s('none')}
+              columns={[
+                { key: 'time', title: s('time'), cell: (entry) => when(entry.createdAt) },
+                {
+                  key: 'question',
+                  title: s('question'),
+                  cell: (one) => <span dir="auto">{one.question}</span>,
+                },
+                {
+                  key: 'answer',
+                  title: s('answer'),
+                  cell: (one) => <span dir="auto">{one.answer ?? '–'}</span>,
+                },
+                { key: 'outcome', title: s('state'), cell: ({ outcome }) => s(`outcome_${outcome}`) },
+              ]}
+            />
+            <ListEnd shown={data.entries.length} total={data.total} />
+          </>
         )}
       </Await>
     </Section>

@@ -2,22 +2,23 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { MailState, OutboxEffect } from '../../protocol/operations/email.ts';
+import { serverAddress } from '../router.ts';
 import { Table } from '../ui/table.tsx';
 import { Form } from './form.tsx';
-import { Act, Await, Section, Shown, useRest } from './parts.tsx';
+import { Act, Await, ListEnd, Section, Shown, useRest } from './parts.tsx';
 import { rest } from './rest.ts';
 import { s, when } from './words.ts';
 
 export function Page(): JSX.Element {
   const state = useRest<MailState>('/admin/email');
-  const mails = useRest<{ deliveries: OutboxEffect[] }>('/admin/email/deliveries?limit=50');
-  const others = useRest<{ effects: OutboxEffect[] }>('/admin/outbox?kind=push&limit=50');
+  const mails = useRest<{ deliveries: OutboxEffect[]; total: number }>('/admin/email/deliveries?limit=50');
+  const others = useRest<{ effects: OutboxEffect[]; total: number }>('/admin/outbox?kind=push&limit=50');
   return (
     <>
       <Section title="mail" about="mailAbout">
         <Await of={state}>{(data) => <Ways data={data} reload={state.reload} />}</Await>
       </Section>
-      <Keys onMade={state.reload} />
+      <Await of={state}>{({ keys }) => <Keys keys={keys} onMade={state.reload} />}</Await>
       <Section title="mailLog">
         <Form
           fields={[{ path: 'to', label: 'mailTo', kind: 'email', required: true }]}
@@ -29,12 +30,12 @@ export function Page(): JSX.Element {
           }}
         />
         <Await of={mails}>
-          {(log) => <Log caption="mailLog" rows={log.deliveries} reload={mails.reload} />}
+          {(log) => <Log caption="mailLog" rows={log.deliveries} total={log.total} reload={mails.reload} />}
         </Await>
       </Section>
       <Section title="pushLog">
         <Await of={others}>
-          {(log) => <Log caption="pushLog" rows={log.effects} reload={others.reload} />}
+          {(log) => <Log caption="pushLog" rows={log.effects} total={log.total} reload={others.reload} />}
         </Await>
       </Section>
     </>
@@ -88,7 +89,13 @@ function Ways({
   );
 }
 
-function Keys({ onMade }: { readonly onMade: () => Promise<void> }): JSX.Element {
+function Keys({
+  keys,
+  onMade,
+}: {
+  readonly keys: MailState['keys'];
+  readonly onMade: () => Promise<void>;
+}): JSX.Element {
   const applications = useRest<{ applications: { id: string; name: string }[] }>('/admin/applications');
   const [shown, setShown] = useState('');
   return (
@@ -102,11 +109,14 @@ function Keys({ onMade }: { readonly onMade: () => Promise<void> }): JSX.Element
                 {name}{' '}
                 <Act
                   label="makeKey"
+                  {...(keys.some(({ applicationId }) => applicationId === id) && {
+                    question: s('mailKeyQuestion', { name }),
+                  })}
                   act={async () => {
                     const made = await rest<{ path: string }>('POST', '/admin/email/keys', {
                       applicationId: id,
                     });
-                    setShown(`${location.origin}${made.path}`);
+                    setShown(`${serverAddress()}${made.path}`);
                     await onMade();
                   }}
                 />
@@ -122,43 +132,51 @@ function Keys({ onMade }: { readonly onMade: () => Promise<void> }): JSX.Element
 function Log({
   caption,
   rows,
+  total,
   reload,
 }: {
   readonly caption: 'mailLog' | 'pushLog';
   readonly rows: readonly OutboxEffect[];
+  readonly total: number;
   readonly reload: () => Promise<void>;
 }): JSX.Element {
   return (
-    <Table
-      caption={s(caption)}
-      rows={[...rows]}
-      rowKey={(one) => one.id}
-      empty={s('none')}
-      columns={[
-        { key: 'at', title: s('time'), cell: ({ createdAt }) => when(createdAt) },
-        { key: 'what', title: s('event'), cell: ({ about }) => <code dir="ltr">{about}</code> },
-        { key: 'to', title: s('mailTo'), cell: ({ recipient }) => <span dir="ltr">{recipient ?? ''}</span> },
-        {
-          key: 'status',
-          title: s('state'),
-          cell: ({ status, error }) => `${s(`sending_${status}`)}${error === null ? '' : `: ${error}`}`,
-        },
-        {
-          key: 'act',
-          title: s('act'),
-          end: true,
-          cell: (one) => (
-            <Act
-              label="replay"
-              done="sent"
-              act={async () => {
-                await rest('POST', `/admin/outbox/${one.id}/replay`, {});
-                await reload();
-              }}
-            />
-          ),
-        },
-      ]}
-    />
+    <>
+      <Table
+        caption={s(caption)}
+        rows={[...rows]}
+        rowKey={(one) => one.id}
+        empty={s('none')}
+        columns={[
+          { key: 'at', title: s('time'), cell: ({ createdAt }) => when(createdAt) },
+          { key: 'what', title: s('event'), cell: ({ about }) => <code dir="ltr">{about}</code> },
+          {
+            key: 'to',
+            title: s('mailTo'),
+            cell: ({ recipient }) => <span dir="ltr">{recipient ?? ''}</span>,
+          },
+          {
+            key: 'status',
+            title: s('state'),
+            cell: ({ status, error }) => `${s(`sending_${status}`)}${error === null ? '' : `: ${error}`}`,
+          },
+          {
+            key: 'act',
+            title: s('act'),
+            end: true,
+            cell: (one) => (
+              <Act
+                label="replay"
+                act={async () => {
+                  await rest('POST', `/admin/outbox/${one.id}/replay`, {});
+                  await reload();
+                }}
+              />
+            ),
+          },
+        ]}
+      />
+      <ListEnd shown={rows.length} total={total} />
+    </>
   );
 }

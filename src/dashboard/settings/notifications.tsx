@@ -244,8 +244,6 @@ function Test({ onDone }: { readonly onDone: () => void }): JSX.Element {
     <Section title="notifyTest" about="notifyTestAbout">
       <Act
         label="notifyTest"
-        // A word of success would stand above ways that failed.
-        done={null}
         act={async () => {
           setTested(await rest<Tested>('POST', '/staff/notifications/test'));
           onDone();

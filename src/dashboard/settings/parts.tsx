@@ -8,6 +8,42 @@ import { toast } from '../ui/toast.tsx';
 import { problemOf, rest } from './rest.ts';
 import { s, type SettingsWord } from './words.ts';
 
+/** What is said after an act, where it is not that something was saved; null: what the page then shows says enough. */
+const doneWords: Readonly<Partial<Record<SettingsWord, SettingsWord | null>>> = {
+  ask: null,
+  findPassages: null,
+  crawlBegin: null,
+  makeKey: null,
+  makeToken: null,
+  rotate: null,
+  // A word of success would stand above ways that failed.
+  notifyTest: null,
+  reveal: 'shown',
+  sendSample: 'sent',
+  replay: 'sent',
+  mailTest: 'sent',
+  export: 'downloaded',
+  erase: 'erased',
+  crawlStop: 'crawlStopping',
+  invite: 'doneInvited',
+  remove: 'doneRemoved',
+  removeMember: 'doneRemoved',
+  resetSecondFactor: 'doneRemoved',
+  settle: 'doneRemoved',
+  revoke: 'doneRevoked',
+  endSession: 'doneSignedOut',
+  signOutMember: 'doneSignedOut',
+  blockAddress: 'doneBlocked',
+  lift: 'doneLifted',
+  endOverlap: 'doneEnded',
+};
+
+/** Says that an act was done. @param label what its button says */
+export function sayDone(label: SettingsWord): void {
+  const done = doneWords[label];
+  if (done !== null) toast(s(done ?? 'saved'), 'good');
+}
+
 export interface Loaded<T> {
   /** null: not there yet, or it could not be loaded. */
   readonly data: T | null;
@@ -17,16 +53,21 @@ export interface Loaded<T> {
 
 /** What a path answers, asked again when the path changes or `reload` is called. */
 export function useRest<T>(path: string): Loaded<T> {
+  return useLoaded(useCallback(() => rest<T>('GET', path), [path]));
+}
+
+/** What is loaded, again when `reload` is called. @param load another function loads anew */
+export function useLoaded<T>(load: () => Promise<T>): Loaded<T> {
   const [data, setData] = useState<T | null>(null);
   const [problem, setProblem] = useState('');
   const reload = useCallback(async () => {
     try {
-      setData(await rest<T>('GET', path));
+      setData(await load());
       setProblem('');
     } catch (error) {
       setProblem(problemOf(error));
     }
-  }, [path]);
+  }, [load]);
   useEffect(() => void reload(), [reload]);
   return { data, problem, reload };
 }
@@ -46,6 +87,20 @@ export function Await<T>({
       {of.problem} <Button onClick={() => void of.reload()}>{s('retry')}</Button>
     </p>
   );
+}
+
+/** Says that a list goes on, where it does. */
+export function ListEnd({
+  shown,
+  total,
+  word = 'newestOf',
+}: {
+  readonly shown: number;
+  readonly total: number;
+  /** Which ones are shown. */
+  readonly word?: 'newestOf' | 'oftenOf';
+}): JSX.Element | null {
+  return shown < total ? <p class="hint">{s(word, { n: shown, total })}</p> : null;
 }
 
 export function Section({
@@ -74,12 +129,10 @@ export interface ActProps {
   /** For what can't be undone: asked before. */
   readonly question?: string;
   readonly act: () => Promise<unknown>;
-  /** What is said afterwards; null: what the page then shows. */
-  readonly done?: SettingsWord | null;
 }
 
 /** A button that asks the server for something, and says how it went. */
-export function Act({ label, question, act, done = 'saved' }: ActProps): JSX.Element {
+export function Act({ label, question, act }: ActProps): JSX.Element {
   const [asking, setAsking] = useState(false);
   const [busy, setBusy] = useState(false);
   const run = async (): Promise<void> => {
@@ -87,7 +140,7 @@ export function Act({ label, question, act, done = 'saved' }: ActProps): JSX.Ele
     setBusy(true);
     try {
       await act();
-      if (done !== null) toast(s(done), 'good');
+      sayDone(label);
     } catch (error) {
       toast(problemOf(error), 'bad');
     } finally {

@@ -42,13 +42,11 @@ function VisitorData(): JSX.Element {
         <div class="row-acts">
           <Act
             label="export"
-            done="downloaded"
             act={async () => download(`visitor-${id.trim()}.json`, await rest('GET', path))}
           />
           <Act
             label="erase"
             question={s('eraseQuestion')}
-            done="erased"
             act={async () => {
               await rest('DELETE', path);
               setId('');

@@ -6,7 +6,7 @@ import { hrefOf } from '../router.ts';
 import { Table } from '../ui/table.tsx';
 import { Form } from './form.tsx';
 import type { SettingsPageProps } from './pages.ts';
-import { Act, Await, Section, Shown, useRest } from './parts.tsx';
+import { Act, Await, ListEnd, Section, Shown, useRest } from './parts.tsx';
 import { rest } from './rest.ts';
 import { s, when } from './words.ts';
 
@@ -77,7 +77,7 @@ function Webhooks(): JSX.Element {
 function OneWebhook({ id }: { readonly id: string }): JSX.Element {
   const path = `/admin/webhooks/${id}`;
   const webhook = useRest<{ webhook: Webhook }>(path);
-  const deliveries = useRest<{ deliveries: WebhookDelivery[] }>(`${path}/deliveries?limit=50`);
+  const deliveries = useRest<{ deliveries: WebhookDelivery[]; total: number }>(`${path}/deliveries?limit=50`);
   const [secret, setSecret] = useState('');
   const showSecret = (act: 'reveal' | 'rotate') => async (): Promise<void> => {
     const made = await rest<{ webhook: { secret: string } }>('POST', `${path}/${act}`, {});
@@ -105,7 +105,7 @@ function OneWebhook({ id }: { readonly id: string }): JSX.Element {
           <Section title="secret" about="secretAbout">
             {secret === '' ? null : <Shown title="shownSecret" text={secret} />}
             <div class="row-acts">
-              <Act label="reveal" act={showSecret('reveal')} done="shown" />
+              <Act label="reveal" act={showSecret('reveal')} />
               <Act label="rotate" question={s('rotateSecretQuestion')} act={showSecret('rotate')} />
               <Act label="endOverlap" act={() => rest('POST', `${path}/end-overlap`, {})} />
             </div>
@@ -113,7 +113,6 @@ function OneWebhook({ id }: { readonly id: string }): JSX.Element {
           <Section title="deliveries">
             <Act
               label="sendSample"
-              done="sent"
               act={async () => {
                 await rest('POST', `${path}/test`, {});
                 await deliveries.reload();
@@ -121,32 +120,34 @@ function OneWebhook({ id }: { readonly id: string }): JSX.Element {
             />
             <Await of={deliveries}>
               {(log) => (
-                <Table
-                  caption={s('deliveries')}
-                  rows={log.deliveries}
-                  rowKey={(one) => one.id}
-                  empty={s('none')}
-                  columns={[
-                    { key: 'at', title: s('time'), cell: ({ createdAt }) => when(createdAt) },
-                    { key: 'type', title: s('event'), cell: ({ type }) => <code dir="ltr">{type}</code> },
-                    { key: 'status', title: s('state'), cell: ({ status }) => s(`sending_${status}`) },
-                    {
-                      key: 'act',
-                      title: s('act'),
-                      end: true,
-                      cell: (one) => (
-                        <Act
-                          label="replay"
-                          done="sent"
-                          act={async () => {
-                            await rest('POST', `${path}/deliveries/${one.id}/replay`, {});
-                            await deliveries.reload();
-                          }}
-                        />
-                      ),
-                    },
-                  ]}
-                />
+                <>
+                  <Table
+                    caption={s('deliveries')}
+                    rows={log.deliveries}
+                    rowKey={(one) => one.id}
+                    empty={s('none')}
+                    columns={[
+                      { key: 'at', title: s('time'), cell: ({ createdAt }) => when(createdAt) },
+                      { key: 'type', title: s('event'), cell: ({ type }) => <code dir="ltr">{type}</code> },
+                      { key: 'status', title: s('state'), cell: ({ status }) => s(`sending_${status}`) },
+                      {
+                        key: 'act',
+                        title: s('act'),
+                        end: true,
+                        cell: (one) => (
+                          <Act
+                            label="replay"
+                            act={async () => {
+                              await rest('POST', `${path}/deliveries/${one.id}/replay`, {});
+                              await deliveries.reload();
+                            }}
+                          />
+                        ),
+                      },
+                    ]}
+                  />
+                  <ListEnd shown={log.deliveries.length} total={log.total} />
+                </>
               )}
             </Await>
           </Section>

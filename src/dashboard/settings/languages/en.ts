@@ -1,8 +1,17 @@
 // The settings in English: the texts that all other languages have, too.
+import type { Text } from '../../../desk/texts.ts';
+
 export const words = {
   // Common.
   save: 'Save',
   saved: 'Saved.',
+  doneInvited: 'Invited.',
+  doneRemoved: 'Removed.',
+  doneRevoked: 'Revoked.',
+  doneSignedOut: 'Signed out.',
+  doneBlocked: 'Blocked.',
+  doneLifted: 'Lifted.',
+  doneEnded: 'Ended.',
   unsaved: 'Not saved yet.',
   rightsGone:
     'This page is for admins, and you are none any more. What you have written can be copied, but not saved.',
@@ -17,6 +26,8 @@ export const words = {
   removeQuestion: 'Remove {name}? This can’t be undone.',
   unreachable: 'The server can’t be reached. What you wrote is still here: try again.',
   none: 'Nothing here yet.',
+  newestOf: 'The newest {n} of {total} are shown.',
+  oftenOf: 'The {n} most frequent of {total} are shown.',
   on: 'On',
   off: 'Off',
   optional: 'Optional',
@@ -195,6 +206,7 @@ export const words = {
   rotateKeyQuestion: 'Make a successor of {name}? The old key works for one more day.',
   identitySecret: 'Identity secret',
   identitySecretAbout: 'Your server signs with it who a visitor is.',
+  rotateIdentityQuestion: 'Make a new secret? Visitors signed with the old one are refused at once.',
   deleteApplicationAbout: 'With all its conversations.',
   // Knowledge.
   knowledge: 'Knowledge',
@@ -226,6 +238,12 @@ export const words = {
   synonyms: 'Words that mean the same',
   synonymsHint: 'One group in a line, with commas between.',
   aiLog: 'What the assistant was asked',
+  outcome_answered: 'Answered',
+  outcome_offered: 'Offered answers to choose from',
+  outcome_refused: 'Not in the documents',
+  outcome_person: 'Handed over to a person',
+  outcome_failed: 'The model did not answer',
+  outcome_dropped: 'A person was there first',
   answer: 'Answer',
   // Audit.
   audit: 'Audit log',
@@ -237,7 +255,7 @@ export const words = {
   details: 'Details',
   newer: 'Newer',
   older: 'Older',
-  entries: '{n} entries in all.',
+  entries: { one: '{n} entry in all.', other: '{n} entries in all.' },
   // People.
   people: 'Visitors and blocks',
   visitorData: 'What is kept of a visitor',
@@ -256,14 +274,14 @@ export const words = {
   // Statistics.
   statistics: 'Statistics',
   period: 'Time',
-  lastDays: 'Last {n} days',
+  lastDays: { one: 'Last day', other: 'Last {n} days' },
   overall: 'Overall',
   byApplication: 'By application',
   byMember: 'By member',
   opened: 'Opened',
   resolved: 'Resolved',
   firstResponse: 'First answer, median minutes',
-  firstResponse90: 'First answer, 90 % within minutes',
+  firstResponse90: 'First answer, 90th percentile in minutes',
   resolution: 'Resolved, median minutes',
   tags: 'Tags',
   addTag: 'Add a tag',
@@ -290,7 +308,10 @@ export const words = {
   crawlInterrupted: 'Cut off by a restart',
   crawlProgress: '{n} of at most {most} pages read.',
   crawlFound: '{added} new, {updated} changed, {removed} removed.',
-  crawlMore: '{n} more pages were found: raise the number.',
+  crawlMore: {
+    one: '{n} more page was found: raise the number.',
+    other: '{n} more pages were found: raise the number.',
+  },
   crawlProblems: 'What could not be read',
   preview: 'Preview',
   previewAbout: 'The widget as it would be, before anything is saved. What is written in it goes nowhere.',
@@ -307,7 +328,7 @@ export const words = {
   sending_waiting: 'Waiting',
   sending_delivered: 'Sent',
   sending_failed: 'Failed',
-  sending_skipped: 'Not needed',
+  sending_skipped: 'Not sent',
   wayPush: 'Push',
   wayEmail: 'E-mail',
   wayBell: 'Sound',
@@ -320,7 +341,8 @@ export const words = {
   quietOn: 'Keep quiet every day',
   quietFrom: 'From',
   quietTo: 'To',
-  quietNow: 'It is in your quiet hours: you are told nothing until they are over.',
+  quietNow:
+    'It is in your quiet hours: until they are over you are told nothing but steps of “When no member accepts” that name you.',
   browsers: 'Your browsers',
   browsersAbout: 'Pushes reach them while the dashboard is closed, too. They end when you sign out there.',
   pushHere: 'Push in this browser',
@@ -355,7 +377,8 @@ export const words = {
   mailFrom: 'Address that mails come from',
   mailKeys: 'Mails that are handed in',
   mailKeysAbout:
-    'A mail service posts mails to this address, as message/rfc822. A new key ends the one before.',
+    'A mail service posts mails, as message/rfc822, to the address that a key makes. It is shown once, and a new key ends the one before.',
+  mailKeyQuestion: 'Make a new key for {name}? The address of the one before stops working at once.',
   mailLog: 'Mails',
   pushLog: 'Pushes',
   mailTo: 'To',
@@ -367,6 +390,6 @@ export const words = {
   emailFromName: 'Sender’s name',
   emailAfter: 'Minutes until an unread answer goes by mail',
   emailSignature: 'Signature under mails',
-} as const;
+} as const satisfies Readonly<Record<string, Text>>;
 
-export type SettingsWords = Readonly<Record<keyof typeof words, string>>;
+export type SettingsWords = Readonly<Record<keyof typeof words, Text>>;
