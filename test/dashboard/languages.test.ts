@@ -28,8 +28,10 @@ const placesOf = (text: string): readonly string[] => (text.match(/\{\w+\}/g) ??
 const alike: Readonly<Record<string, readonly string[]>> = {
   system: ['de', 'pl'],
   conversation: ['fr'],
+  application: ['fr'],
   noteBy: ['fr'],
   participants: ['fr'],
+  desk_adminRole: ['de'],
   desk_online: ['de', 'nl', 'pl', 'pt'],
   desk_offline: ['de', 'nl', 'pl', 'pt'],
   inbox: ['nl'],

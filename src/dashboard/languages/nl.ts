@@ -15,7 +15,7 @@ export const words: FirstWords = {
   inbox: 'Inbox',
   settings: 'Instellingen',
   pageNotLoaded: 'Deze pagina kon niet worden geladen. Controleer de verbinding en open haar opnieuw.',
-  account: 'Account van u',
+  account: 'Uw account',
   thisDevice: 'Dit apparaat',
   offline: 'Geen verbinding. Wat u schrijft, wordt bewaard en later verzonden.',
   offlineFor:
@@ -116,7 +116,7 @@ export const words: FirstWords = {
   closedNoWriting: 'Een gesloten gesprek neemt geen berichten meer aan.',
   dropFiles: 'Zet de bestanden hier neer',
   aboutVisitor: 'Over de bezoeker',
-  application: 'Toepassing',
+  application: 'Applicatie',
   firstSeen: 'Begonnen',
   visitorId: 'Id van de bezoeker',
   copyId: 'Id kopiëren',

@@ -141,7 +141,7 @@ export const words: FirstWords = {
   visitorId: 'Identyfikator odwiedzającego',
   copyId: 'Kopiuj identyfikator',
   verified: 'potwierdzono',
-  notVerified: 'niepotwierdzono',
+  notVerified: 'nie potwierdzono',
   earlier: 'Wcześniejsze rozmowy',
   noEarlier: 'To pierwsza.',
   participants: 'Uczestnicy',

@@ -64,7 +64,7 @@ export const words: MoreWords = {
   keyboard: 'Tasti',
   notifyAsk: 'Mostra le notifiche in questo browser',
   notifyOn: 'Le notifiche sono mostrate in questo browser.',
-  notifyBlocked: 'Il browser blocca le notifiche di questa pagina: consentile nelle sue impostazioni.',
+  notifyBlocked: 'Il browser blocca le notifiche di questa pagina: le consenta nelle sue impostazioni.',
   tagPlaceholder: 'Quale etichetta? Può essere nuova.',
   priorityPlaceholder: 'Quale priorità?',
   snoozePlaceholder: 'Fino a quando?',
