@@ -491,6 +491,34 @@ describe('a shift of two operators', () => {
     expect(await problems()).toEqual([]);
     await close();
   });
+
+  test('on a phone, what is said of an act covers no row that is reached for', async () => {
+    await visitorAsks('Nia Notice', 'Is it done?');
+    await visitorAsks('Nils Next', 'And mine?');
+    const { page, problems, close } = await openDesk({
+      viewport: { width: 390, height: 844 },
+      hasTouch: true,
+      isMobile: true,
+    });
+    await signIn(page, noa);
+    await row(page, 'Nia Notice').tap();
+    await page.getByRole('button', { name: 'Accept' }).tap();
+    await page.locator('.conversation-pane').getByRole('button', { name: 'Resolve' }).tap();
+    await page.getByRole('dialog').getByRole('button', { name: 'Resolve' }).tap();
+    const told = page.locator('.toast', { hasText: 'Resolved: Nia Notice.' });
+    await told.waitFor();
+    await page.getByRole('listbox', { name: 'Queue' }).waitFor();
+    await look(page, 'phone-told');
+    const said = await told.boundingBox();
+    const first = await row(page, 'Nils Next').boundingBox();
+    const bar = await page.locator('.sidebar').boundingBox();
+    expect(said?.y).toBeGreaterThan((first?.y ?? Infinity) + (first?.height ?? 0));
+    expect((said?.y ?? Infinity) + (said?.height ?? 0)).toBeLessThanOrEqual(bar?.y ?? 0);
+    // A row below it is pressed through it.
+    expect(await isOnTop(page, '.toast')).toBe(false);
+    expect(await problems()).toEqual([]);
+    await close();
+  });
 });
 
 describe('order in the queue', () => {

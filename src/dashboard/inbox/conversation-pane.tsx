@@ -10,7 +10,7 @@ import { desk, deskState } from '../desk.ts';
 import { go } from '../router.ts';
 import { Avatar } from '../ui/avatar.tsx';
 import { Button, IconButton, withKey } from '../ui/button.tsx';
-import { Icon } from '../ui/icon.tsx';
+import { Icon, type IconName } from '../ui/icon.tsx';
 import { Menu, type MenuItem } from '../ui/menu.tsx';
 import { say, t } from '../words.ts';
 import { Composer } from './composer.tsx';
@@ -59,12 +59,27 @@ function Head({ open }: { readonly open: OpenConversation }): JSX.Element {
   const manages =
     conversation !== undefined && canManage(conversation, member?.id ?? '', member?.role === 'admin');
   const status = conversation?.status;
-  const isBusy = (act: string): boolean => pending.has(`${act}:${open.id}`);
   const run = (command: Parameters<typeof model.run>[0]): void => {
     // Commands concern the open conversation, wherever the keys are.
     model.setFocus('conversation');
     model.run(command);
   };
+  const drawAct = (
+    command: 'accept' | 'resolve' | 'reopen',
+    icon: IconName,
+    label: string,
+    kind: 'main' | 'plain' = 'plain',
+  ): JSX.Element => (
+    <Button
+      kind={kind}
+      icon={icon}
+      busy={pending.has(`${command}:${open.id}`)}
+      title={withKey(label, hint(command))}
+      onClick={() => run(command)}
+    >
+      {label}
+    </Button>
+  );
   const items: MenuItem[] = [
     { label: t('aboutVisitor'), icon: 'person', hint: hint('visitor'), onClick: () => run('visitor') },
     ...orderItems
@@ -100,37 +115,9 @@ function Head({ open }: { readonly open: OpenConversation }): JSX.Element {
           {conversation === undefined ? t('loading') : stateOf(conversation, member?.id ?? '')}
         </p>
       </div>
-      {status === 'pending' ? (
-        <Button
-          kind="main"
-          icon="check"
-          busy={isBusy('accept')}
-          title={withKey(t('accept'), hint('accept'))}
-          onClick={() => run('accept')}
-        >
-          {t('accept')}
-        </Button>
-      ) : null}
-      {status === 'active' && manages ? (
-        <Button
-          icon="check"
-          busy={isBusy('resolve')}
-          title={withKey(t('resolve'), hint('resolve'))}
-          onClick={() => run('resolve')}
-        >
-          {t('resolve')}
-        </Button>
-      ) : null}
-      {status === 'closed' ? (
-        <Button
-          icon="retry"
-          busy={isBusy('reopen')}
-          title={withKey(t('cmd_reopen'), hint('reopen'))}
-          onClick={() => run('reopen')}
-        >
-          {t('cmd_reopen')}
-        </Button>
-      ) : null}
+      {status === 'pending' ? drawAct('accept', 'check', t('accept'), 'main') : null}
+      {status === 'active' && manages ? drawAct('resolve', 'check', t('resolve')) : null}
+      {status === 'closed' ? drawAct('reopen', 'retry', t('cmd_reopen')) : null}
       <Menu label={t('more')} items={items} />
     </header>
   );

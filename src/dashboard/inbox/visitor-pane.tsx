@@ -17,6 +17,7 @@ export function VisitorDetails({ open }: { readonly open: OpenConversation }): J
   const conversation = open.detail ?? item;
   if (conversation === undefined) return <p class="loading">{t('loading')}</p>;
   const { visitor, application } = conversation;
+  const { context } = desk().model;
   const verified = new Set(visitor.verifiedFields);
   const name = visitorName(conversation, say);
   const attributes = Object.entries(visitor.attributes);
@@ -40,7 +41,14 @@ export function VisitorDetails({ open }: { readonly open: OpenConversation }): J
         <Row title={t('visitorId')}>
           <>
             <code dir="ltr">{visitor.id}</code>{' '}
-            <IconButton icon="copy" label={t('copyId')} onClick={() => copy(visitor.id)} />
+            <IconButton
+              icon="copy"
+              label={t('copyId')}
+              onClick={() => {
+                context.runtime.copy(visitor.id);
+                context.flash(say('copied'), 'good');
+              }}
+            />
           </>
         </Row>
         <Row title={t('application')}>
@@ -72,12 +80,6 @@ export function VisitorDetails({ open }: { readonly open: OpenConversation }): J
       <Earlier key={open.id} open={open} now={now} />
     </div>
   );
-}
-
-function copy(text: string): void {
-  const { context } = desk().model;
-  context.runtime.copy(text);
-  context.flash(say('copied'), 'good');
 }
 
 /** The same visitor's other conversations: asked for when they are wanted. */

@@ -15,6 +15,8 @@ interface ToastState {
 const toasts = signal<readonly ToastState[]>([]);
 let nextId = 1;
 const shownMs = 6_000;
+/** On a phone it lies over what is worked with: that something was done is read in less. */
+const doneMs = 3_000;
 /** On a phone two are as much as one reads beside the conversation. */
 const narrow = matchMedia('(max-width: 49.99rem)');
 const maxShown = (): number => (narrow.matches ? 2 : 4);
@@ -24,7 +26,7 @@ export function toast(text: string, tone: Tone = 'info'): void {
   const id = nextId;
   nextId += 1;
   toasts.value = [...toasts.value.filter((one) => one.text !== text), { id, text, tone }].slice(-maxShown());
-  setTimeout(() => dismiss(id), shownMs);
+  setTimeout(() => dismiss(id), tone === 'good' && narrow.matches ? doneMs : shownMs);
 }
 
 function dismiss(id: number): void {
