@@ -83,12 +83,12 @@ const notRight = {
 
 const isNamed = (path: string): path is keyof typeof notRight => path in notRight;
 
-/** Why a step was refused, for who took it. @param password the one that was chosen */
-export function refusedSentence(path: string, refused: Refused, password = ''): string {
+/** Why a step was refused, for who took it. @param chosen the password, where a new one was chosen */
+export function refusedSentence(path: string, refused: Refused, chosen?: string): string {
   const { code, fields, message } = refused;
   if (code === 'unauthorized' && isNamed(path)) return t(notRight[path]);
-  if (code === 'bad_request' && fields.includes('password'))
-    return password.length < shortestPassword
+  if (chosen !== undefined && code === 'bad_request' && fields.includes('password'))
+    return chosen.length < shortestPassword
       ? t('passwordLength', { n: shortestPassword })
       : t('passwordCommon');
   // In English the server's own sentences say more.

@@ -198,7 +198,7 @@ export function keysIn(command: CommandName, scope: KeyScope, overrides: KeyOver
  *
  * @param own keys in the place of the table's: from an operator's file (own-keys.ts), or a face's; null: none
  * @param face.about what a command does, in the face's language; `without`: commands that the face has not; `works`:
- *   whether a key does anything now, which is else not shown
+ *   whether a key does anything now; one that doesn't is not shown
  */
 export function createKeymap(
   own: KeyOverrides | null,

@@ -420,6 +420,23 @@ describe('a shift of two operators', () => {
     await close();
   });
 
+  test('an assistant that is off says so where a text is to be rewritten', async () => {
+    await visitorAsks('Otto Off', 'Is it on?');
+    const { page, close } = await openDesk();
+    await signIn(page, noa);
+    await row(page, 'Otto Off').click();
+    await composer(page).fill('It is, I think.');
+    await page.route(/\/ai\/rewrite/, (route) =>
+      route.fulfill({ status: 403, json: { error: 'forbidden', message: 'Set ai.mode.' } }),
+    );
+    await page.getByRole('button', { name: 'Rewrite' }).click();
+    await page.getByRole('menuitem', { name: 'Shorter' }).click();
+    await page.getByText('The assistant is off for this application: an admin turns it on.').waitFor();
+    expect(await composer(page).inputValue()).toBe('It is, I think.');
+    await composer(page).fill('');
+    await close();
+  });
+
   test('a count is read out as what it counts, and not as exact where it is not', async () => {
     await visitorAsks('Uma Unread', 'Hello?');
     const { page, problems, close } = await openDesk();
