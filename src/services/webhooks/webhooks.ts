@@ -123,7 +123,7 @@ async function loadWebhook(tx: ReadTx, service: Service, row: WebhookRow): Promi
 
 /**
  * From now on the organization is told of what happens. The secret is shown here, and again only when asked for.
- * @throws ServiceError not_found, bad_request (the address), conflict (as many as may be, or another has the address)
+ * @throws ServiceError not_found, bad_request (the address), conflict (as many as may be)
  */
 export async function createWebhook(
   tx: Tx,
@@ -138,7 +138,6 @@ export async function createWebhook(
       'conflict',
       `An organization has at most ${maxWebhooks} webhooks: delete one first.`,
     );
-  await assertUrlFree(tx, organization.id, url);
   const secret = createWebhookSecret();
   const base = { id: service.engine.clock.newId(), organization_id: organization.id };
   const row: WebhookRow = {
@@ -161,19 +160,6 @@ export async function createWebhook(
     detail: { host: new URL(url).host },
   });
   return { ...serializeWebhook(service, row, 0), secret };
-}
-
-/**
- * Refuses the address of another webhook: each event would go there as many times as there are webhooks.
- * @throws ServiceError conflict
- */
-async function assertUrlFree(tx: ReadTx, organizationId: string, url: string): Promise<void> {
-  const others = await tx.repositories.webhooks.byOrganization(organizationId, maxWebhooks, 0);
-  if (others.some((row) => row.url === url))
-    throw new ServiceError(
-      'conflict',
-      'Another webhook of the organization has this address: change the events of that one.',
-    );
 }
 
 export async function listWebhooks(
@@ -200,7 +186,7 @@ export async function getWebhook(
 
 /**
  * Changes where, what or whether. One that is switched on again receives what happens from then on.
- * @throws ServiceError not_found, bad_request, conflict (another has the address)
+ * @throws ServiceError not_found, bad_request
  */
 export async function updateWebhook(
   tx: Tx,
@@ -208,12 +194,10 @@ export async function updateWebhook(
   input: Input<'webhooks.update'>,
 ): Promise<Output<'webhooks.update'>> {
   const row = await accessWebhook(tx, call.actor, input.webhookId);
-  const { events, enabled } = input;
-  const url = input.url === undefined ? row.url : checkUrl(call.service, input.url);
-  if (url !== row.url) await assertUrlFree(tx, row.organization_id, url);
+  const { url, events, enabled } = input;
   const changed: WebhookRow = {
     ...row,
-    url,
+    url: url === undefined ? row.url : checkUrl(call.service, url),
     events: events === undefined ? row.events : events === null ? null : JSON.stringify(events),
     enabled: enabled === undefined ? row.enabled : enabled ? 1 : 0,
     position: enabled === true && row.enabled === 0 ? await tx.repositories.events.lastSeq() : row.position,
