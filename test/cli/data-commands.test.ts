@@ -283,7 +283,7 @@ describe('purge', () => {
     const data = fresh();
     const shop = await aShop(data, 'acme', 'free');
     inFolder(data, 'update organizations set plan_changed_at = created_at');
-    age(data, 21, 100, 40);
+    age(data, 20, 100, 40);
     const server = await serve(['--data', data], off);
     const talk = await aTalk(server.url, shop);
     const held = await deskbell(['purge', '--data', data]);
@@ -292,7 +292,7 @@ describe('purge', () => {
       stdout: expect.stringContaining('waits for --yes'),
       stderr: expect.stringContaining('purge --yes'),
     });
-    expect(numberOf(data, 'messages')).toBe(2_100);
+    expect(numberOf(data, 'messages')).toBe(2_000);
     const purging = deskbellProcessJson<{ total: object }>(['purge', '--yes', '--data', data]);
     let over = false;
     void purging.finally(() => (over = true));
@@ -305,7 +305,7 @@ describe('purge', () => {
       if (status === 201) taken += 1;
     }
     expect(taken).toBeGreaterThan(0);
-    expect((await purging).total).toEqual({ conversations: 21, messages: 2_100, visitors: 1 });
+    expect((await purging).total).toEqual({ conversations: 20, messages: 2_000, visitors: 1 });
     expect((await talk.history()).length).toBeGreaterThan(0);
     await server.running.stop('SIGTERM');
   });

@@ -8,9 +8,8 @@
 // - A visitor goes when they were first seen before the window, and none of their conversations and questions stays.
 // - What the assistant was asked and answered goes when it is older than the window; with its conversation or visitor, earlier.
 // - What stays keeps its numbers: `seq`, read positions and the log go on as if nothing had been removed.
-// - For 7 days after a change of plan nothing live goes. Where more than half of an organization's live conversations,
-//   and more than 20, would go at once, they wait for a confirmation (`force`) with their visitors: a clock that has
-//   jumped looks just like that. What no figure counts does not wait.
+// - For 7 days after a change of plan nothing live goes. Where more than half of an organization's live conversations
+//   would go at once, they wait for a confirmation (`force`): a clock that has jumped looks just like that.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Output } from '../../protocol/operations.ts';
 import type { OrganizationRow, RetentionCursor, RetentionScope } from '../../engine/rows.ts';
@@ -32,8 +31,6 @@ type Counts = Report['total'];
 
 const dayMs = 86_400_000;
 const testRetentionDays = 7;
-/** So many conversations go unasked: in a small or quiet organization more than half is what is due every month. */
-const unheldConversations = 20;
 const planChangeGraceMs = 7 * dayMs;
 /** Before the first row of a walk. */
 const startCursor: RetentionCursor = { created_at: -1, id: '' };
@@ -127,10 +124,7 @@ async function purgeOrganization(
   const have = await service.engine.store.read(({ repositories }) =>
     repositories.retention.countConversations(row.id, 'live'),
   );
-  if (options.force !== true && due.conversations > unheldConversations && due.conversations * 2 > have) {
-    if (options.dryRun !== true) await removeExpiredRest(service, scope, options);
-    return { ...base, state: 'held', live: due };
-  }
+  if (options.force !== true && due.conversations * 2 > have) return { ...base, state: 'held', live: due };
   return {
     ...base,
     state: 'purged',
