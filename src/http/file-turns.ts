@@ -3,6 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import { createFairLimit } from '../net/fair-limit.ts';
 import { ServiceError } from '../services/core/errors.ts';
+import { holdBodyTime } from './receive-time.ts';
 
 const inTurn = createFairLimit({ maxRunning: 4, maxRunningPerKey: 1, maxWaiting: 400, maxWaitingPerKey: 8 });
 
@@ -20,8 +21,13 @@ export async function serveFileInTurn<T>(
   const leave = (): void =>
     left.abort(new ServiceError('bad_request', 'The connection ended before the file was read.'));
   request.once('close', leave);
+  const beginToCount = holdBodyTime(request);
+  const serveInTime = (): Promise<T> => {
+    beginToCount();
+    return serve();
+  };
   try {
-    return await inTurn(turnOf, serve, left.signal);
+    return await inTurn(turnOf, serveInTime, left.signal);
   } finally {
     request.off('close', leave);
   }

@@ -30,14 +30,18 @@ function limitWhatIsLeft(): void {
     if (request.complete || request.destroyed) continue;
     // What may take longer can have set a limit of its own by now.
     if (!timers.has(request)) setLimit(request, bodyMs);
-    const clear = (): void => clearTimeout(timers.get(request));
-    request.once('end', clear);
-    request.once('close', clear);
   }
 }
 
 function setLimit(request: IncomingMessage, ms: number): void {
   clearTimeout(timers.get(request));
+  // What has come whole is not waited for, even if no one has read it yet.
+  if (request.complete || request.destroyed) return;
+  if (!timers.has(request)) {
+    const clear = (): void => clearTimeout(timers.get(request));
+    request.once('end', clear);
+    request.once('close', clear);
+  }
   const timer = setTimeout(() => {
     if (!request.complete)
       sendClientError(
@@ -47,6 +51,15 @@ function setLimit(request: IncomingMessage, ms: number): void {
   }, ms);
   timer.unref();
   timers.set(request, timer);
+}
+
+/**
+ * Grants a body that is not read for now the longest time: its sender can't be quicker than the server reads.
+ * @returns begins to count, from when it is read
+ */
+export function holdBodyTime(request: IncomingMessage): () => void {
+  setLimit(request, maxRequestMs);
+  return () => setLimit(request, bodyMs);
 }
 
 /** The bytes of a body that may take long; each stretch has time of its own. */

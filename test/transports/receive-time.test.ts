@@ -4,6 +4,7 @@ import { connect, type AddressInfo, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { serveFileInTurn } from '../../src/http/file-turns.ts';
 import { limitBodyTime } from '../../src/http/receive-time.ts';
 
 const bodyMs = 30_000;
@@ -75,5 +76,42 @@ it('a body that came with its head is given no timer, nor is a connection that h
   await until(() => limited.mock.calls.length === 2);
   await nextTurn();
   await nextTurn();
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+it('a file that waits for its turn has half a minute from when it is read', async () => {
+  const senders = [post('half', 8), post('half', 8)];
+  await until(() => requests.length === 2);
+  const first = Promise.withResolvers<void>();
+  const second = vi.fn<() => Promise<string>>(() => text(requests[1]!));
+  for (const request of requests) limitBodyTime(request);
+  const served = serveFileInTurn(requests[0]!, 'acme', () => first.promise);
+  const waits = serveFileInTurn(requests[1]!, 'acme', second).catch(() => 'cut off');
+  await until(() => vi.getTimerCount() === 2);
+  vi.advanceTimersByTime(3 * bodyMs);
+  // The one whose turn it was is too slow by now; the other one has not been asked for anything yet.
+  expect(await text(senders[0]!)).toMatch(/^HTTP\/1\.1 408 /);
+  expect(second).not.toHaveBeenCalled();
+  expect(requests[1]!.destroyed).toBe(false);
+
+  first.resolve();
+  await served;
+  await until(() => second.mock.calls.length === 1);
+  vi.advanceTimersByTime(bodyMs - 1);
+  expect(requests[1]!.destroyed).toBe(false);
+  vi.advanceTimersByTime(1);
+  expect(await text(senders[1]!)).toMatch(/^HTTP\/1\.1 408 /);
+  expect(await waits).toBe('cut off');
+});
+
+it('a file that came whole with its head keeps no timer, however it waits', async () => {
+  server.removeAllListeners('request');
+  server.on('request', (request: IncomingMessage) => {
+    requests.push(request);
+    limitBodyTime(request);
+    void serveFileInTurn(request, 'other', () => text(request));
+  });
+  post('whole');
+  await until(() => requests[0]?.readableEnded === true);
   expect(vi.getTimerCount()).toBe(0);
 });
