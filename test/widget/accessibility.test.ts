@@ -406,6 +406,39 @@ test('a long history: a window of it is drawn, and all can be reached', async ()
   const last = `message number ${count - 1}`;
   await w.log.getByText(last).waitFor();
   const bubbles = w.log.locator('.bubble');
+test('on a phone: hidden while it is open, it leaves the page to scroll, and reads nothing', async () => {
+  const { page, w } = await arrive({ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
+  const overflow = (): Promise<unknown> => page.evaluate(`document.documentElement.style.overflow`);
+  await w.launcher.tap();
+  await w.field.tap();
+  await page.keyboard.type('Are you there?');
+  await w.send.tap();
+  await w.log.getByText('Sent', { exact: true }).waitFor();
+  const id = await newestConversation(stage);
+  await acceptConversation(stage, id);
+  await page.evaluate(`deskbell('hide')`);
+  await eventually(async () => expect(await overflow()).toBe(''));
+  await sendReply(stage, id, 'Yes');
+  await sendReply(stage, id, 'I am');
+  await eventually(async () =>
+    expect(await w.launcher.getAttribute('aria-label')).toBe('Chat, 2 unread messages'),
+  );
+  await page.evaluate(`deskbell('show')`);
+  await w.log.getByText('I am').waitFor();
+  expect(await overflow()).toBe('hidden');
+  await eventually(async () => expect(await w.launcher.getAttribute('aria-label')).toBe('Chat'));
+});
+
+test('hidden before it was ever loaded, it is not opened over the page', async () => {
+  const { page, w } = await arrive({ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
+  await w.launcher.waitFor();
+  await page.evaluate(`Promise.all([deskbell('hide'), deskbell('open')])`);
+  expect(await page.evaluate(`document.documentElement.style.overflow`)).toBe('');
+  await page.evaluate(`deskbell('show')`);
+  await w.dialog.waitFor();
+  expect(await page.evaluate(`document.documentElement.style.overflow`)).toBe('hidden');
+});
+
   // All are in memory, as they came in live; sixty of them are on the page.
   expect(await bubbles.count()).toBe(60);
   await page.reload();

@@ -194,6 +194,7 @@ export class Conversation {
       (unread === 0 && !this.#justLoaded) ||
       !this.#state.loaded ||
       !this.#state.open ||
+      !this.#state.visible ||
       this.#view !== 'chat' ||
       !this.#transcript.atEnd() ||
       document.visibilityState !== 'visible'

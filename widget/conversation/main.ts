@@ -63,7 +63,7 @@ function live(api: SdkApi, shell: VisibleHost, first: Panel, makeFrame: MakePane
   let frame = first;
   let room = new Conversation({ api, shell, frame, sound, contact });
   // Opened before the engine came: the engine hears of it from the queue.
-  let open = api.isOpen();
+  let shown = api.isOpen();
 
   async function translate(wanted: string | null): Promise<void> {
     const made = await makeFrame(wanted, room.draft());
@@ -86,9 +86,10 @@ function live(api: SdkApi, shell: VisibleHost, first: Panel, makeFrame: MakePane
     theme = state.theme;
     const { words, plural } = frame.i18n;
     shell.setUnread(state.unread, state.unread === 0 ? words.chat : plural(words.unread, state.unread));
-    if (state.open !== open) {
-      open = state.open;
-      frame.setOpen(open);
+    // A hidden widget shows no panel, which would hold the page still on a phone.
+    if ((state.open && state.visible) !== shown) {
+      shown = !shown;
+      frame.setOpen(shown);
     }
     room.update(state);
     if (state.locale === locale) return;
@@ -109,7 +110,7 @@ function live(api: SdkApi, shell: VisibleHost, first: Panel, makeFrame: MakePane
     api.on('message', (message) => {
       if (message.own) return;
       title.add();
-      const looking = document.visibilityState === 'visible' && document.hasFocus() && api.isOpen();
+      const looking = document.visibilityState === 'visible' && document.hasFocus() && shown;
       if (!looking && !quiet) void inOneTab(message.id, playNotificationSound);
     }),
   ];

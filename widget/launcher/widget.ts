@@ -106,7 +106,7 @@ export function createWidget(
       try {
         const panel = await load();
         if (signal.aborted) return;
-        engine = await panel.start(shell, opensFirst(calls));
+        engine = await panel.start(shell, opensFirst(calls) && host.hidden === false);
       } catch {
         await new Promise((resolve) => setTimeout(resolve, waitMs));
       }
