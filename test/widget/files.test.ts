@@ -241,6 +241,36 @@ test('sent while a file is on its way: it leaves once, when the file is there', 
   expect(messages.map(({ content }) => content)).toEqual(['With the plan']);
 });
 
+test('what waits for its files stays where it is when another conversation is chosen', async () => {
+  const { page, w } = await arrive('/left');
+  await w.write('The first matter');
+  await w.log.getByText('Sent', { exact: true }).waitFor();
+  const id = await newestConversation(stage);
+  const held = Promise.withResolvers<void>();
+  await page.route('**/api/v1/files', async (route) => {
+    await held.promise;
+    await route.continue();
+  });
+  await arriveAgain(page, w);
+  await w.log.getByText('The first matter').waitFor();
+  await give(page, 'drop', [pdfFile('late.pdf', 1_000)]);
+  const tray = page.locator('deskbell-widget .tray');
+  await tray.getByText('late.pdf').waitFor();
+  await w.write('With the plan');
+  const waits = page.locator('deskbell-widget').getByText('Goes out as soon as the files are uploaded.');
+  await waits.waitFor();
+  await w.button('All conversations').click();
+  await w.button('New conversation').click();
+  await waits.waitFor({ state: 'hidden' });
+  held.resolve();
+  await expect.poll(() => tray.locator('progress:not([hidden])').count()).toBe(0);
+  expect(await w.field.textContent()).toBe('With the plan');
+  expect(await w.log.getByText('With the plan').count()).toBe(0);
+  await w.send.click();
+  await w.log.getByRole('link', { name: /late\.pdf/ }).waitFor();
+  expect((await messagesOf(id)).map(({ content }) => content)).toEqual(['The first matter']);
+});
+
 describe.each(variants.filter(([name]) => ['light', 'dark', 'rtl'].includes(name)))(
   'in %s',
   (name, options, attributes) => {

@@ -215,6 +215,8 @@ export class Conversation {
 
   async #choose(id: string | null): Promise<void> {
     this.#onEdit(null);
+    // What waits for its files was written for the conversation that is left: it stays where it was written.
+    if (id !== this.#state.conversationId) this.#options.frame.composer.stopWaiting();
     await this.#options.api.openConversation(id).catch(this.#onError);
     this.#show('chat');
   }

@@ -115,6 +115,12 @@ export class Composer {
     this.#editing.caretIn(this.#field, this.#field.childNodes.length);
   }
 
+  /** What was to go out with its files does not go out by itself any more; it stays, and so do they. */
+  stopWaiting(): void {
+    this.#waiting = false;
+    this.#changed();
+  }
+
   /** What is being written, to carry it over. */
   draft(): readonly Node[] {
     return this.#changing ? this.#putAside : [...this.#field.childNodes];
