@@ -52,6 +52,13 @@ async function arrive(
   return { ...one, w: widgetLocators(one.page) };
 }
 
+/** What has the focus in the widget, by its name; null: it is elsewhere. */
+function focusedName(page: Page): Promise<unknown> {
+  return page.evaluate(
+    `(() => { const at = document.querySelector('deskbell-widget').shadowRoot.activeElement; return at === null ? null : at.getAttribute('aria-label') ?? at.textContent; })()`,
+  );
+}
+
 /** A talk with something of everything in it; ends with the last answer in sight. */
 async function talk(w: ReturnType<typeof widgetLocators>, page: Page): Promise<string> {
   await w.open();
@@ -161,9 +168,11 @@ describe('states of trouble', () => {
     await w.log.getByText('Not sent.').waitFor();
     expect(await checkAccessibility(page, 'trouble-3-failed')).toEqual([]);
     await page.unroute('**/messages');
-    await w.button('Try again').click();
+    await w.button('Try again').press('Enter');
     await w.log.getByText('Sent', { exact: true }).waitFor();
     expect(await w.log.locator('.mine').count()).toBe(1);
+    // The button is gone, and the focus not with it.
+    expect(await focusedName(page)).toBe('Messages');
   });
 
   test('outside business hours: the notice, and when it opens, in the time zone of the visitor', async () => {
@@ -261,10 +270,7 @@ describe('people who use no mouse', () => {
     const { page, w } = await arrive();
     await w.launcher.waitFor();
     await page.keyboard.press('Tab');
-    const focused = (): Promise<unknown> =>
-      page.evaluate(
-        `(() => { const at = document.querySelector('deskbell-widget').shadowRoot.activeElement; return at === null ? null : at.getAttribute('aria-label') ?? at.textContent; })()`,
-      );
+    const focused = (): Promise<unknown> => focusedName(page);
     expect(await focused()).toBe('Chat');
     await page.keyboard.press('Enter');
     await w.field.waitFor();
@@ -284,6 +290,52 @@ describe('people who use no mouse', () => {
     await page.keyboard.press('Escape');
     expect(await focused()).toBe('Chat');
     await w.dialog.waitFor({ state: 'hidden' });
+  });
+
+  test('what has the focus keeps it when it is drawn anew, and leaves it to what is around it', async () => {
+    const { page, w } = await arrive();
+    await w.open();
+    await w.write('Where is it?');
+    await w.log.getByText('Sent', { exact: true }).waitFor();
+    const id = await newestConversation(stage);
+    await acceptConversation(stage, id);
+    await w.button('Edit').focus();
+    await sendReply(stage, id, 'On its way.');
+    await w.log.getByText('Read', { exact: true }).waitFor();
+    expect(await focusedName(page)).toBe('Edit');
+    await w.button('Delete').press('Enter');
+    expect(await focusedName(page)).toBe('Delete for everyone?');
+    await page.keyboard.press('Enter');
+    await w.log.getByText('Where is it?').waitFor({ state: 'detached' });
+    expect(await focusedName(page)).toBe('Messages');
+
+    await w.button('All conversations').press('Enter');
+    const row = w.dialog.locator('.conversation');
+    await row.focus();
+    await sendReply(stage, id, 'It is there.');
+    await row.locator('.count').waitFor();
+    expect(await focusedName(page)).toBe(await row.textContent());
+  });
+
+  test('keys of an input method send nothing and close nothing, also where only their code tells', async () => {
+    const { page, w } = await arrive();
+    await w.open();
+    await page.keyboard.type('half a');
+    const press = (init: object): Promise<unknown> =>
+      page.evaluate(
+        `document.querySelector('deskbell-widget').shadowRoot.querySelector('.field')
+          .dispatchEvent(new KeyboardEvent('keydown', { bubbles: true, cancelable: true, ...${JSON.stringify(init)} }))`,
+      );
+    // Safari: the composition is over before the key that ended it comes.
+    await press({ key: 'Enter', keyCode: 229 });
+    await press({ key: 'Escape', keyCode: 229 });
+    await press({ key: 'Escape', keyCode: 27, isComposing: true });
+    expect(await w.dialog.isVisible()).toBe(true);
+    expect(await w.field.textContent()).toBe('half a');
+    await page.keyboard.type(' word');
+    await page.keyboard.press('Enter');
+    await w.log.getByText('Sent', { exact: true }).waitFor();
+    expect(await w.log.locator('.mine .bubble').allTextContents()).toEqual(['half a word']);
   });
 
   test('a screen reader is told of each message once, and the region empties itself', async () => {
@@ -354,6 +406,39 @@ test('on a phone: the whole screen, the keyboard left out, Tab kept inside, the 
   expect(await page.evaluate(`document.documentElement.style.overflow`)).toBe('');
 });
 
+test('on a phone: hidden while it is open, it leaves the page to scroll, and reads nothing', async () => {
+  const { page, w } = await arrive({ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
+  const overflow = (): Promise<unknown> => page.evaluate(`document.documentElement.style.overflow`);
+  await w.launcher.tap();
+  await w.field.tap();
+  await page.keyboard.type('Are you there?');
+  await w.send.tap();
+  await w.log.getByText('Sent', { exact: true }).waitFor();
+  const id = await newestConversation(stage);
+  await acceptConversation(stage, id);
+  await page.evaluate(`deskbell('hide')`);
+  await eventually(async () => expect(await overflow()).toBe(''));
+  await sendReply(stage, id, 'Yes');
+  await sendReply(stage, id, 'I am');
+  await eventually(async () =>
+    expect(await w.launcher.getAttribute('aria-label')).toBe('Chat, 2 unread messages'),
+  );
+  await page.evaluate(`deskbell('show')`);
+  await w.log.getByText('I am').waitFor();
+  expect(await overflow()).toBe('hidden');
+  await eventually(async () => expect(await w.launcher.getAttribute('aria-label')).toBe('Chat'));
+});
+
+test('hidden before it was ever loaded, it is not opened over the page', async () => {
+  const { page, w } = await arrive({ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
+  await w.launcher.waitFor();
+  await page.evaluate(`Promise.all([deskbell('hide'), deskbell('open')])`);
+  expect(await page.evaluate(`document.documentElement.style.overflow`)).toBe('');
+  await page.evaluate(`deskbell('show')`);
+  await w.dialog.waitFor();
+  expect(await page.evaluate(`document.documentElement.style.overflow`)).toBe('hidden');
+});
+
 test('at 400 % zoom everything can still be reached', async () => {
   const { page, w } = await arrive({ viewport: { width: 320, height: 256 } });
   await w.open();
@@ -406,39 +491,6 @@ test('a long history: a window of it is drawn, and all can be reached', async ()
   const last = `message number ${count - 1}`;
   await w.log.getByText(last).waitFor();
   const bubbles = w.log.locator('.bubble');
-test('on a phone: hidden while it is open, it leaves the page to scroll, and reads nothing', async () => {
-  const { page, w } = await arrive({ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
-  const overflow = (): Promise<unknown> => page.evaluate(`document.documentElement.style.overflow`);
-  await w.launcher.tap();
-  await w.field.tap();
-  await page.keyboard.type('Are you there?');
-  await w.send.tap();
-  await w.log.getByText('Sent', { exact: true }).waitFor();
-  const id = await newestConversation(stage);
-  await acceptConversation(stage, id);
-  await page.evaluate(`deskbell('hide')`);
-  await eventually(async () => expect(await overflow()).toBe(''));
-  await sendReply(stage, id, 'Yes');
-  await sendReply(stage, id, 'I am');
-  await eventually(async () =>
-    expect(await w.launcher.getAttribute('aria-label')).toBe('Chat, 2 unread messages'),
-  );
-  await page.evaluate(`deskbell('show')`);
-  await w.log.getByText('I am').waitFor();
-  expect(await overflow()).toBe('hidden');
-  await eventually(async () => expect(await w.launcher.getAttribute('aria-label')).toBe('Chat'));
-});
-
-test('hidden before it was ever loaded, it is not opened over the page', async () => {
-  const { page, w } = await arrive({ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
-  await w.launcher.waitFor();
-  await page.evaluate(`Promise.all([deskbell('hide'), deskbell('open')])`);
-  expect(await page.evaluate(`document.documentElement.style.overflow`)).toBe('');
-  await page.evaluate(`deskbell('show')`);
-  await w.dialog.waitFor();
-  expect(await page.evaluate(`document.documentElement.style.overflow`)).toBe('hidden');
-});
-
   // All are in memory, as they came in live; sixty of them are on the page.
   expect(await bubbles.count()).toBe(60);
   await page.reload();

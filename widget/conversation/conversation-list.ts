@@ -3,6 +3,8 @@ import type { SdkApi, SdkConversation, SdkState } from '../../src/sdk/types.ts';
 import { h, icon } from '../shared/dom.ts';
 import { icons } from '../panel/icons.ts';
 import type { I18n } from '../panel/i18n.ts';
+import { createDrawnList } from './drawn-list.ts';
+import type { Entry } from './transcript-entries.ts';
 
 export interface ConversationList {
   readonly element: HTMLElement;
@@ -34,13 +36,16 @@ export function createConversationList({
     words.more,
   );
   const start = h('button', { type: 'button', class: 'primary', click: () => onSelect(null) }, words.start);
+  const heading = h('h3', { tabindex: -1 }, words.list);
   const element = h(
     'div',
     { class: 'conversations' },
-    h('h3', { tabindex: -1 }, words.list),
+    heading,
     h('div', { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': words.list }, items, more),
     start,
   );
+  const focus = (): void => heading.focus();
+  const place = createDrawnList(items, focus);
   let drawn: readonly SdkConversation[] | null = null;
   /** Whether there are no more than those that are known. */
   let complete = false;
@@ -56,8 +61,7 @@ export function createConversationList({
       .catch(onError);
   }
 
-  function row(one: SdkConversation): HTMLElement {
-    const date = new Date(one.updatedAt);
+  function row(one: SdkConversation, when: string): HTMLElement {
     const status = {
       pending: words.waiting,
       active: one.assignedToName ?? words.active,
@@ -68,29 +72,35 @@ export function createConversationList({
       {},
       h(
         'button',
-        { type: 'button', class: 'conversation', click: () => onSelect(one.id) },
+        { id: one.id, type: 'button', class: 'conversation', click: () => onSelect(one.id) },
         h(
           'span',
           { class: 'what' },
           h('b', { dir: 'auto' }, one.subject ?? status),
           one.subject !== undefined && h('small', {}, status),
         ),
-        h('small', { class: 'when' }, `${speech.day(date)}, ${speech.time(date)}`),
+        h('small', { class: 'when' }, when),
         one.unread > 0 && h('span', { class: 'count' }, String(one.unread)),
         icon(icons.next),
       ),
     );
   }
 
+  function entry(one: SdkConversation): Entry {
+    const date = new Date(one.updatedAt);
+    const when = `${speech.day(date)}, ${speech.time(date)}`;
+    return { key: one.id, version: JSON.stringify([one, when]), draw: () => row(one, when) };
+  }
+
   return {
     element,
-    focus: () => element.querySelector('h3')?.focus(),
+    focus,
     update: ({ conversations }) => {
       if (conversations === drawn) return;
       // As many as one page has: there may be more.
       more.hidden = complete || conversations.length < pageSize;
       drawn = conversations;
-      items.replaceChildren(...conversations.map(row));
+      place(conversations.map(entry));
     },
   };
 }

@@ -20,8 +20,6 @@ export interface Drawing {
   onError(error: unknown): void;
   /** Asks for a file's address anew; null: it is not there any more. */
   renew(message: SdkMessage, file: SdkAttachment): Promise<SdkAttachment | null>;
-  /** What had the focus is going away. */
-  leave(): void;
 }
 
 /** What of a message's look depends on the others. */
@@ -101,15 +99,13 @@ const fileWords = ({ words, interpolate }: I18n) => ({
   gone: words.fileGone,
 });
 
-/** Buttons for what may be meant. They leave with the answer, so the focus goes to the history. */
+/** Buttons for what may be meant. They leave with the answer. */
 function choices(
-  { api, speech: { words }, leave }: Drawing,
+  { api, speech: { words } }: Drawing,
   offered: NonNullable<SdkMessage['choices']>,
 ): HTMLElement {
-  const say = (outgoing: OutgoingMessage) => (): void => {
-    leave();
+  const say = (outgoing: OutgoingMessage) => (): void =>
     void api.sendMessage(outgoing).catch(() => undefined);
-  };
   const choose = (label: string, outgoing: OutgoingMessage): HTMLElement =>
     h('button', { type: 'button', class: 'choice', dir: 'auto', click: say(outgoing) }, label);
   return h(

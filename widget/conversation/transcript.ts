@@ -13,7 +13,7 @@ export interface Transcript {
   atEnd(): boolean;
 }
 
-export interface TranscriptOptions extends Omit<Drawing, 'leave'> {
+export interface TranscriptOptions extends Drawing {
   onSeen(): void;
 }
 
@@ -40,8 +40,7 @@ export function createTranscript(options: TranscriptOptions): Transcript {
   const jump = h('button', { type: 'button', class: 'jump', hidden: true, click: toEnd });
   const typing = h('p', { class: 'typing' });
   const element = h('div', { class: 'transcript' }, log, jump, typing);
-  const place = createDrawnList(list);
-  const drawing: Drawing = { ...options, leave: () => log.focus() };
+  const place = createDrawnList(list, () => log.focus());
   let shown = windowSize;
   let conversationId: string | null = null;
   let state = api.getState();
@@ -68,7 +67,7 @@ export function createTranscript(options: TranscriptOptions): Transcript {
     if (arrived && !last.own && !stick) missed++;
     const fromEnd = log.scrollHeight - log.scrollTop;
     const top = log.scrollTop;
-    place(listEntries(state, shown, drawing));
+    place(listEntries(state, shown, options));
     const names = next.typing.map(({ userName }) => userName).join(', ');
     const text = next.typing.length > 1 ? words.typingMany : words.typing;
     typing.replaceChildren(

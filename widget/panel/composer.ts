@@ -2,7 +2,7 @@
 // files have parts of their own. Hands out what was written; must not know where it goes.
 import type { TrayOptions } from '../files/tray.ts';
 import { h, icon } from '../shared/dom.ts';
-import { formatOfKey, type FormatName } from '../shared/format-keys.ts';
+import { formatOfKey, isForComposition, type FormatName } from '../shared/format-keys.ts';
 import { createComposerFiles, type ComposerFiles } from './composer-files.ts';
 import { createEditing, type Editing } from './editing.ts';
 import { icons } from './icons.ts';
@@ -222,7 +222,7 @@ export class Composer {
   }
 
   #keydown(event: KeyboardEvent): void {
-    if (event.isComposing) return;
+    if (isForComposition(event)) return;
     if (event.key === 'Enter') {
       if (event.shiftKey) {
         // A line of its own in a list, a new line anywhere else.

@@ -1,5 +1,6 @@
 // Owns the row for a link's address: it opens for what is selected, and makes a link of that.
 import { h } from '../shared/dom.ts';
+import { isForComposition } from '../shared/format-keys.ts';
 import { safeAddress } from '../shared/links.ts';
 import type { Editing } from './editing.ts';
 import type { I18n } from './i18n.ts';
@@ -25,6 +26,7 @@ export function createLinkRow({ words, field, editing, onChange }: LinkRowOption
     'aria-label': words.address,
     placeholder: 'https://',
     keydown: (event: KeyboardEvent) => {
+      if (isForComposition(event)) return;
       if (event.key === 'Enter') add(event);
       if (event.key === 'Escape') {
         event.stopPropagation();

@@ -3,6 +3,7 @@
 import { sizeLimits } from '../../src/protocol/codes.ts';
 import type { VisibleHost } from '../launcher/host.ts';
 import { h, icon } from '../shared/dom.ts';
+import { isForComposition } from '../shared/format-keys.ts';
 import { Composer, type ComposerOptions } from './composer.ts';
 import { icons } from './icons.ts';
 import { createPhoneLayout, trapFocus } from './phone-layout.ts';
@@ -133,6 +134,7 @@ export function createPanel(shell: VisibleHost, i18n: I18n, draft: PanelDraft): 
   }
 
   function keys(event: KeyboardEvent): void {
+    if (isForComposition(event)) return;
     if (event.key === 'Escape') {
       event.preventDefault();
       handlers.close();

@@ -1,4 +1,4 @@
-// Owns which keys format a text: the same in the widget and in the dashboard.
+// Owns which keys format a text, and which are not for the text's keys at all: the same in the widget and in the dashboard.
 
 /** With Ctrl or ⌘; a capital or a sign: with Shift, too. */
 export const formatKeys = {
@@ -37,4 +37,15 @@ export function formatOfKey(pressed: FormatKey): FormatName | undefined {
   const { key, code, ctrlKey, metaKey, altKey, shiftKey } = pressed;
   if (!(ctrlKey || metaKey) || altKey) return undefined;
   return shiftKey ? keyCodes[code] : formatNames.find((one) => formatKeys[one] === key);
+}
+
+/**
+ * Whether a key belongs to an input method, which takes it to finish a word or to give it up. Safari says that the
+ * composition is over before it sends the key that ended it; the old key code still tells.
+ */
+export function isForComposition(pressed: {
+  readonly isComposing: boolean;
+  readonly keyCode: number;
+}): boolean {
+  return pressed.isComposing || pressed.keyCode === 229;
 }
