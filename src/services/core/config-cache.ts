@@ -131,7 +131,7 @@ export function createConfigCache(store: Store): ConfigCache {
 function cached<K extends string, V>(store: Store, load: (key: K) => Promise<V>): (key: K) => Soon<V> {
   let epoch = -1;
   const entries = new Map<K, V>();
-  /** What is being read for this epoch: whoever asks meanwhile waits for the same answer. */
+  /** What is being read for this epoch: others who ask for it wait for the same answer. */
   const loading = new Map<K, Promise<V>>();
 
   function find(key: K, fresh: number): Soon<V> {
