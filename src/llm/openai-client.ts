@@ -3,6 +3,7 @@
 import {
   ModelBusyError,
   ModelError,
+  ModelRefusalError,
   type Completion,
   type Embeddings,
   type LanguageModel,
@@ -166,12 +167,18 @@ async function withTimeout<T>(
   } catch (error) {
     if (outer.aborted) throw new ModelError('the question was withdrawn');
     if (late.signal.aborted) throw new ModelError('the model did not answer in time');
-    if (error instanceof AttemptError) throw new ModelError(error.message);
+    if (error instanceof AttemptError)
+      throw isRefusal(error) ? new ModelRefusalError(error.message) : new ModelError(error.message);
     throw error;
   } finally {
     cancelTotal();
     cancelIdle();
   }
+}
+
+/** Some servers answer 500 to a text that is too long for them, each time. */
+function isRefusal({ retryable, status }: AttemptError): boolean {
+  return !retryable || status === 500;
 }
 
 /** Repeats attempts whose error may be temporary. @throws AttemptError the last one */

@@ -78,6 +78,36 @@ it('tries again after a fault, says so in the log, and answers by words in betwe
   expect(await find('zebra')).toEqual(['zebra zeal']);
 });
 
+it.each([400, 413, 500])(
+  'leaves a passage without one that is refused with %i, and makes the others',
+  async (status) => {
+    const long = 'x'.repeat(600);
+    model.answer = (response, asked) =>
+      asked.body.input.some((text) => text.includes(long))
+        ? statusAnswer(status)(response, asked)
+        : vectors(response, asked);
+    await app.local('knowledge.add', {
+      applicationId: acme.application.id,
+      source: 'b',
+      content: `# Beta\n\n## Long\n\n${long}\n\n## Yak\n\nyellow yam yoke`,
+    });
+    await eventually(async () => {
+      app.clock.advance(1_000);
+      expect((await missing()).length).toBeLessThan(2);
+      expect((await find('young yarn year'))[0]).toBe('yellow yam yoke');
+    });
+    const asked = model.requests.length;
+    expect(await rowsOf(app, 'select id from knowledge_passages where embedding_model is null')).toEqual([]);
+    expect(await missing()).toHaveLength(1);
+    await app.local('knowledge.add', { applicationId: acme.application.id, source: 'c', content: 'Zinc.' });
+    await eventually(async () => {
+      app.clock.advance(5_000);
+      expect(await missing()).toHaveLength(1);
+      expect(model.requests.slice(asked).map(({ body }) => body.input)).toEqual([expect.any(Array)]);
+    });
+  },
+);
+
 it('stops at once with the server, even in the middle of a call', async () => {
   model.answer = () => undefined;
   const before = model.requests.length;

@@ -5,6 +5,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { exportOrganization } from '../../src/services/data/export.ts';
 import { importOrganization } from '../../src/services/data/import.ts';
 import { ServiceError } from '../../src/services/core/errors.ts';
+import { chunkInTurn } from '../../src/services/assistant/knowledge/chunking/chunk-in-turn.ts';
+import { QueueFullError } from '../../src/net/fair-limit.ts';
 import { rechunkStaleDocuments } from '../../src/services/assistant/knowledge/documents.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { rowsOf } from '../helpers/database.ts';
@@ -298,6 +300,26 @@ describe('passages of another edition', () => {
     expect(before).toHaveLength(2);
     await rechunkStaleDocuments(app.service);
     expect(await indexRows()).toEqual(before);
+  });
+
+  it('one that finds no turn now is cut by a later run, and those behind it now', async () => {
+    const long = `The wombat sleeps.\n\n${'word '.repeat(4_000)}`;
+    await add('long.md', long);
+    await add('short.md', 'The capybara swims.');
+    await rowsOf(
+      app,
+      `update knowledge_documents set edition = 0 where application_id = '${acme.application.id}'`,
+    );
+    await rowsOf(app, `delete from knowledge_passages where application_id = '${acme.application.id}'`);
+    const cutting = Array.from({ length: 9 }, () =>
+      chunkInTurn(app.service, acme.id, { source: 'x', format: 'text', content: long }),
+    );
+    await expect(rechunkStaleDocuments(app.service)).rejects.toThrow(QueueFullError);
+    expect(await search('capybara')).toEqual(['The capybara swims.']);
+    expect(await search('wombat')).toEqual([]);
+    await Promise.all(cutting);
+    await rechunkStaleDocuments(app.service);
+    expect(await search('wombat')).toHaveLength(1);
   });
 });
 

@@ -30,8 +30,8 @@ export interface KnowledgeRepository {
   /** What the making of a document's passages goes by. */
   state(id: string): Promise<Pick<KnowledgeDocumentRow, 'edition' | 'updated_at'> | undefined>;
   setEdition(id: string, edition: number): Promise<number>;
-  /** Documents whose passages were not made by this version of the chunker. */
-  stale(edition: number, limit: number): Promise<string[]>;
+  /** Documents whose passages were not made by this version of the chunker, after an id, in order. */
+  stale(edition: number, after: string, limit: number): Promise<string[]>;
 
   /** Puts a passage and its terms into the index. @param scope of its application */
   insertPassage(

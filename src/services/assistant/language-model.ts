@@ -44,6 +44,14 @@ export class ModelError extends Error {
   override readonly name: string = 'ModelError';
 }
 
+/**
+ * The model's server has answered, and did not give what it was asked for: it would answer the same again. It may be
+ * what was asked, as a text that is too long for it, or how the server is set up.
+ */
+export class ModelRefusalError extends ModelError {
+  override readonly name = 'ModelRefusalError';
+}
+
 /** So many calls wait for the model that this one was not even begun. */
 export class ModelBusyError extends ModelError {
   override readonly name = 'ModelBusyError';

@@ -104,11 +104,12 @@ const countDocuments = prepare<{ organization_id: string; application_id: string
     .where('organization_id', '=', p.organization_id)
     .where(isOrAny('application_id', p.application_id)),
 );
-const staleDocuments = prepare<{ edition: number; limit: number }>()((db, p) =>
+const staleDocuments = prepare<{ edition: number; after: string; limit: number }>()((db, p) =>
   db
     .selectFrom('knowledge_documents')
     .select('id')
     .where('edition', '<>', p.edition)
+    .where('id', '>', p.after)
     .orderBy('id')
     .limit(p.limit),
 );
@@ -262,8 +263,8 @@ export function createKnowledgeRepository(runner: Runner): KnowledgeRepository {
       )?.n ?? 0,
     state: (id: string) => first(runner, stateOf, { id }),
     setEdition: (id: string, edition: number) => run(runner, setEdition, { id, edition }),
-    stale: async (edition: number, limit: number) =>
-      (await all(runner, staleDocuments, { edition, limit })).map((row) => row.id),
+    stale: async (edition: number, after: string, limit: number) =>
+      (await all(runner, staleDocuments, { edition, after, limit })).map((row) => row.id),
 
     insertPassage: async (row, scope, terms) => {
       const made = await first(runner, insertPassage, row);

@@ -13,7 +13,7 @@ import { accessApplication, accessKnowledgeDocument, accessOrganization } from '
 import { assertPlanHasAi } from '../../tenants/applications.ts';
 import { audit } from '../../core/audit.ts';
 import { chunkerVersion, HtmlDepthError } from './chunking/blocks.ts';
-import { badField } from '../../core/errors.ts';
+import { badField, ServiceError } from '../../core/errors.ts';
 import type { DocumentChunks } from './chunking/chunker.ts';
 import { chunkInTurn } from './chunking/chunk-in-turn.ts';
 import { FileRefusedError } from './files/file-kinds.ts';
@@ -400,21 +400,35 @@ export async function setSynonyms(
 
 /**
  * Makes the passages anew of documents that were cut by another edition of the program, or came by an import.
- * A document that can't be read any more keeps what it has.
+ * A document that can't be read any more keeps what it has; one that could not be cut now is left for the next run.
  * @param stopped ends it between two documents
+ * @throws what the first document that is left was not cut for, once all others are done
  */
 export async function rechunkStaleDocuments(
   service: Service,
   stopped: () => boolean = () => false,
 ): Promise<void> {
   const { store } = service.engine;
+  const problems: unknown[] = [];
+  /** Up to here, by id, lie those that are left. */
+  let after = '';
   while (!stopped()) {
-    const [id] = await store.read(({ repositories }) => repositories.knowledge.stale(chunkerVersion, 1));
-    if (id === undefined) return;
+    const from = after;
+    const [id] = await store.read(({ repositories }) =>
+      repositories.knowledge.stale(chunkerVersion, from, 1),
+    );
+    if (id === undefined) break;
     const before = await store.read(({ repositories }) => repositories.knowledge.byId(id));
     if (before === undefined) continue;
-    // The title may have been given by hand: it stays.
-    const prepared = await tryChunk(service, before);
+    let prepared: ChunkedDocument | null;
+    try {
+      // The title may have been given by hand: it stays.
+      prepared = await chunkIfReadable(service, before);
+    } catch (error) {
+      problems.push(error);
+      after = id;
+      continue;
+    }
     if (prepared !== null) await replacePassages(service, before, prepared, stopped, 'background');
     else
       await writeSlice(
@@ -424,13 +438,16 @@ export async function rechunkStaleDocuments(
         'background',
       );
   }
+  if (problems.length > 0) throw problems[0];
 }
 
-async function tryChunk(service: Service, row: KnowledgeDocumentRow): Promise<ChunkedDocument | null> {
+/** @returns null: what is wrong is in the document, and stays. A full queue or a thread without memory is another time's. */
+async function chunkIfReadable(service: Service, row: KnowledgeDocumentRow): Promise<ChunkedDocument | null> {
   try {
     return await chunkAndIndex(service, row.organization_id, row);
-  } catch {
-    return null;
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'bad_request') return null;
+    throw error;
   }
 }
 

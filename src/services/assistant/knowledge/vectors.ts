@@ -1,6 +1,6 @@
 // Vectors of passages, where a model for them is configured: made in the background,
 // compared in memory. They only add to what words find: without them nothing is missing.
-import type { Embeddings } from '../language-model.ts';
+import { ModelRefusalError, type Embeddings } from '../language-model.ts';
 import type { Service } from '../../service.ts';
 
 /** How long a question waits for its own vector, ms: then words alone must do. */
@@ -15,6 +15,8 @@ const cooldownUntil = new WeakMap<Embeddings, Map<string, number>>();
 const backgroundAsker = 'background';
 const batchSize = 32;
 const pageSize = 1_000;
+/** A text that every model has a vector for, as long as it works. */
+const plainText = 'text';
 /** UTF-16 units of a text that a model is shown. */
 const maxTextLength = 4_000;
 
@@ -130,6 +132,7 @@ function normalizeVector(vector: Float32Array): Uint8Array | null {
 
 /**
  * Asks the configured model for the vector of every passage that it was not asked about yet, so it goes on where it stopped.
+ * A passage that it refuses while it works stays without one, and holds up none of the others.
  * @param stop ends it
  * @throws ModelError, Error when the model answers something else than a vector for each text
  */
@@ -145,19 +148,53 @@ export async function embedMissing(service: Service, stop: AbortSignal): Promise
     const texts = rows.map(({ title, heading, text }) =>
       [title, heading ?? '', text].join('\n').slice(0, maxTextLength).toWellFormed(),
     );
-    const vectors = await withTimeout(service, batchTimeoutMs, (signal) =>
-      embeddings.embed(texts, { asker: backgroundAsker, signal: AbortSignal.any([signal, stop]) }),
-    );
-    if (vectors.length !== rows.length)
-      throw new Error(`the embedding model answered ${vectors.length} vectors for ${rows.length} texts`);
+    const vectors = await embedBatch(service, embeddings, texts, stop);
     await store.write('server:embeddings', async ({ repositories }) => {
       for (const [index, { id }] of rows.entries()) {
         await repositories.knowledge.setEmbedding(
           id,
-          normalizeVector(vectors[index] ?? new Float32Array()),
+          normalizeVector(vectors[index] ?? noVector),
           embeddings.name,
         );
       }
     });
   }
+}
+
+/** Has no direction, so a passage is stored without one. */
+const noVector = new Float32Array();
+
+/** A vector for each text. Where the model refuses them together it is asked one by one, and those it refuses get none. */
+async function embedBatch(
+  service: Service,
+  embeddings: Embeddings,
+  texts: readonly string[],
+  stop: AbortSignal,
+): Promise<readonly Float32Array[]> {
+  const embed = async (some: readonly string[]): Promise<readonly Float32Array[]> => {
+    const vectors = await withTimeout(service, batchTimeoutMs, (signal) =>
+      embeddings.embed(some, { asker: backgroundAsker, signal: AbortSignal.any([signal, stop]) }),
+    );
+    if (vectors.length !== some.length)
+      throw new Error(`the embedding model answered ${vectors.length} vectors for ${some.length} texts`);
+    return vectors;
+  };
+  const embedAlone = async (text: string): Promise<Float32Array> => {
+    try {
+      return (await embed([text]))[0] ?? noVector;
+    } catch (error) {
+      if (!(error instanceof ModelRefusalError)) throw error;
+      // Where this is refused too, it is not the text, and the next run asks for it again.
+      await embed([plainText]);
+      return noVector;
+    }
+  };
+  try {
+    return await embed(texts);
+  } catch (error) {
+    if (!(error instanceof ModelRefusalError)) throw error;
+  }
+  const vectors: Float32Array[] = [];
+  for (const text of texts) vectors.push(await embedAlone(text));
+  return vectors;
 }
