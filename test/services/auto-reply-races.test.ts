@@ -168,13 +168,27 @@ describe('while a model thinks', () => {
     );
   });
 
-  test('a question deleted after its answer leaves the log too', async () => {
+  test.each(['deleted', 'edited'])('a question %s after its answer leaves the log too', async (how) => {
     await startWithModel(streamAnswer(good));
     const id = await createConversation(visitor);
     const message = await createMessage(visitor, id, `CANARY ${question}`);
     await waitForAiLog(app, 1);
-    await visitor.call('DELETE', `/conversations/${id}/messages/${message}`);
+    const path = `/conversations/${id}/messages/${message}`;
+    if (how === 'deleted') await visitor.call('DELETE', path);
+    else await visitor.call('PATCH', path, { content: question });
     expect(JSON.stringify(await aiLogOf(app))).not.toContain('CANARY');
+  });
+
+  test("an operator's edit takes nothing from the log", async () => {
+    await startWithModel(streamAnswer(good));
+    const id = await createConversation(visitor);
+    const operator = await createMember(app, 'shop');
+    await operator.call('POST', `/conversations/${id}/accept`);
+    const note = await createMessage(operator, id, 'One moment');
+    await createMessage(visitor, id, question);
+    await operator.call('POST', `/conversations/${id}/ai/reply`);
+    await operator.call('PATCH', `/conversations/${id}/messages/${note}`, { content: 'A moment' });
+    expect(await waitForAiLog(app, 1)).toMatchObject([{ door: 'reply', question }]);
   });
 
   test('the visitor edits the question: the edited one is answered', async () => {

@@ -233,6 +233,7 @@ export async function editMessage(
   const seq = await nextChangeSeq(tx, message, now);
   const changed = { ...content, attachments, changed_seq: seq, edited_at: now };
   await tx.repositories.messages.edit({ id: message.id, ...changed });
+  await blankAsked(tx, message);
   const edited: MessageWithSender = { ...message, ...changed };
   await tx.emit({
     ...conversationEvent(conversation, userId(call.actor)),
@@ -258,9 +259,7 @@ export async function deleteMessage(
   await tx.repositories.messages.remove(message.id, seq, now);
   await tx.repositories.files.removeOfMessage(message.id);
   await tx.repositories.search.remove(message.id);
-  // What the assistant was asked may have been this message.
-  if (message.sender_role === 'visitor')
-    await tx.repositories.aiLog.blank(conversation.id, message.created_at);
+  await blankAsked(tx, message);
   await tx.emit({
     ...conversationEvent(conversation, userId(call.actor)),
     type: 'message:deleted',
@@ -269,6 +268,12 @@ export async function deleteMessage(
     payload: { conversationId: conversation.id, messageId: message.id, senderId: message.sender_id },
   });
   return { success: true };
+}
+
+/** What the assistant was asked may have been this message: its words go from the assistant's log too. */
+async function blankAsked(tx: Tx, message: MessageWithSender): Promise<void> {
+  if (message.sender_role === 'visitor')
+    await tx.repositories.aiLog.blank(message.conversation_id, message.created_at);
 }
 
 /**
