@@ -12,6 +12,8 @@ export class FakeClamd {
   readonly seen: Buffer[] = [];
   /** What it says instead of a verdict. */
   answer: string | null = null;
+  /** The bytes that it can't judge, as those of a file that is too large for it. */
+  refused: Buffer | null = null;
   readonly #sockets = new Set<Socket>();
   #server: Server | null = null;
   #port = 0;
@@ -44,11 +46,14 @@ export class FakeClamd {
       if (file === null) return;
       this.seen.push(file);
       socket.end(
-        `${this.answer ?? (file.includes(eicar) ? 'stream: Eicar-Signature FOUND' : 'stream: OK')}\0`,
+        `${this.answer ?? (this.refused?.equals(file) === true ? 'INSTREAM size limit exceeded. ERROR' : verdictOf(file))}\0`,
       );
     });
   }
 }
+
+const verdictOf = (file: Buffer): string =>
+  file.includes(eicar) ? 'stream: Eicar-Signature FOUND' : 'stream: OK';
 
 /** The file of a whole INSTREAM; null: more is to come. */
 function readStream(buffer: Buffer): Buffer | null {

@@ -10,6 +10,8 @@ import { createS3Store } from '../../src/files/s3-store.ts';
 import { checkFiles } from '../../src/cli/files-check.ts';
 import { readConfig } from '../../src/config.ts';
 import { sweepFiles } from '../../src/services/files/file-job.ts';
+import { scanWaiting } from '../../src/services/files/scanning.ts';
+import { fileLimits } from '../../src/protocol/codes.ts';
 import { objectName } from '../../src/services/files/links.ts';
 import type { FileStore } from '../../src/services/files/file-store.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
@@ -254,6 +256,52 @@ describe('a server with a bucket and a scanner', () => {
       expect(s3.objects.size).toBe(1);
     });
     expect((await send(clean.id as string)).status).toBe(201);
+  });
+
+  test('one that the scanner can not judge holds up none of the others, which can be sent for an hour then', async () => {
+    const upload = async (text: string): Promise<string> =>
+      (await uploadFile(app, visitor, Buffer.from(text))).body.file.id as string;
+    const stateOf = async (id: string): Promise<unknown> =>
+      (await visitor.call('GET', `/files/${id}/state`)).body.file?.state;
+    const removeUnused = (now: number): Promise<number> =>
+      app.service.engine.store.write('server', ({ repositories }) =>
+        repositories.files.removeUnused(now - fileLimits.unusedMs, now - 86_400_000, 100),
+      );
+    await clamd.stop();
+    const large = [await upload('too large'), await upload('too large')];
+    const small = await upload('small');
+    await rowsOf(app, "update files set created_at = created_at - 7200000 where state = 'scanning'");
+    clamd.refused = Buffer.from('too large');
+    await clamd.start();
+    expect((await scanWaiting(app.service)).problem).toContain('size limit exceeded');
+    expect(await Promise.all([...large, small].map(stateOf))).toEqual(['scanning', 'scanning', 'ready']);
+    expect(await removeUnused(app.clock.now())).toBe(0);
+    expect((await send(small)).status).toBe(201);
+    clamd.refused = null;
+    expect((await scanWaiting(app.service)).problem).toBeNull();
+    expect(await Promise.all(large.map(stateOf))).toEqual(['ready', 'ready']);
+    expect(await removeUnused(app.clock.now() + fileLimits.unusedMs + 1)).toBe(2);
+  });
+
+  test('a scanner that is away is asked about one file in each run', async () => {
+    await clamd.stop();
+    const ids: string[] = [];
+    for (let at = 0; at < 3; at += 1)
+      ids.push((await uploadFile(app, visitor, Buffer.from(`${at}`))).body.file.id as string);
+    const { files } = app.service;
+    const opened: string[] = [];
+    const store: FileStore = {
+      ...files.store,
+      open: (object) => {
+        opened.push(object);
+        return files.store.open(object);
+      },
+    };
+    const run = await scanWaiting({ ...app.service, files: { ...files, store } });
+    expect([run.scanned, opened.length]).toEqual([0, 1]);
+    await clamd.start();
+    expect((await scanWaiting(app.service)).problem).toBeNull();
+    for (const id of ids) expect((await send(id)).status).toBe(201);
   });
 
   describe('a mail with a file', () => {

@@ -10,15 +10,16 @@ export interface FilesRepository {
   attach(id: string, messageId: string): Promise<number>;
   /** The files of a message, in any order. */
   ofMessage(messageId: string): Promise<FileRow[]>;
-  setReady(id: string): Promise<number>;
+  /** It may be sent from now on, and waits for that as one that was uploaded now. */
+  setReady(id: string, now: number): Promise<number>;
   /** Its bytes are due to go. */
   remove(id: string): Promise<number>;
   /** Removes the files of a message: their bytes are due to go. */
   removeOfMessage(messageId: string): Promise<number>;
-  /** Removes files without a message that were uploaded before a time, at most `limit`; another for those that wait for the scanner. */
+  /** Removes files without a message that were uploaded, or became ready, before a time, at most `limit`; another for those that wait for the scanner. */
   removeUnused(before: number, scanningBefore: number, limit: number): Promise<number>;
-  /** Files that wait for the scanner, oldest first. */
-  toScan(limit: number): Promise<FileRow[]>;
+  /** Files that wait for the scanner after one of them, oldest first. */
+  toScan(after: Pick<FileRow, 'created_at' | 'id'>, limit: number): Promise<FileRow[]>;
   /** How much of an organization is stored; zeros where nothing is. */
   totals(organizationId: string): Promise<Omit<FileTotalsRow, 'organization_id'>>;
   /** The same of all organizations, and what waits. */

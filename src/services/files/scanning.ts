@@ -23,10 +23,13 @@ export async function scanBytes({ files }: Service, path: string): Promise<FileR
 }
 
 const scannedAtOnce = 20;
+/** Before the first file that waits. */
+const beforeAll = { created_at: -1, id: '' };
 
 /**
- * Asks the scanner about files that wait for it, oldest first.
- * @returns how many were looked at, and what was wrong with the scanner; null: nothing
+ * Asks the scanner about files that wait for it, oldest first. One that it can't judge, or that can't be read, holds up
+ * none of the others; where scanner or store do not answer at all, the rest waits for another time.
+ * @returns how many were looked at, and what was wrong with the first that was not; null: nothing
  */
 export async function scanWaiting(
   service: Service,
@@ -34,16 +37,34 @@ export async function scanWaiting(
 ): Promise<{ readonly scanned: number; readonly problem: string | null }> {
   const { engine, files } = service;
   let scanned = 0;
+  let problem: string | null = null;
+  let after = beforeAll;
   while (!stopped()) {
-    const rows = await engine.store.read(({ repositories }) => repositories.files.toScan(scannedAtOnce));
+    const from = after;
+    const rows = await engine.store.read(({ repositories }) =>
+      repositories.files.toScan(from, scannedAtOnce),
+    );
     for (const row of rows) {
-      const problem = await scanOne(service, row);
-      if (problem !== null) return { scanned, problem };
-      scanned += 1;
+      after = row;
+      const wrong = await scanOne(service, row);
+      problem ??= wrong;
+      if (wrong === null) scanned += 1;
+      else if (!(await areThere(files))) return { scanned, problem };
     }
     if (rows.length < scannedAtOnce || files.scanner === null) break;
   }
-  return { scanned, problem: null };
+  return { scanned, problem };
+}
+
+/** Whether scanner and store answer: then what was wrong is a file's own. */
+async function areThere({ scanner, store }: Service['files']): Promise<boolean> {
+  try {
+    await scanner?.check();
+    await store.check();
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 async function scanOne({ engine, files }: Service, row: FileRow): Promise<string | null> {
@@ -59,7 +80,7 @@ async function scanOne({ engine, files }: Service, row: FileRow): Promise<string
     }
   }
   await engine.store.write(scope, ({ repositories }) =>
-    clean ? repositories.files.setReady(row.id) : repositories.files.remove(row.id),
+    clean ? repositories.files.setReady(row.id, engine.clock.now()) : repositories.files.remove(row.id),
   );
   return null;
 }

@@ -51,8 +51,9 @@ const attach = prepare<{ id: string; message_id: string }>()((db, p) =>
 const ofMessage = prepare<{ message_id: string }>()((db, p) =>
   db.selectFrom('files').selectAll().where('message_id', '=', p.message_id),
 );
-const setReady = prepare<{ id: string }>()((db, p) =>
-  db.updateTable('files').set({ state: 'ready' }).where('id', '=', p.id),
+// The time in which it must be sent begins only now.
+const setReady = prepare<{ id: string; now: number }>()((db, p) =>
+  db.updateTable('files').set({ state: 'ready', created_at: p.now }).where('id', '=', p.id),
 );
 const remove = prepare<{ id: string }>()((db, p) => db.deleteFrom('files').where('id', '=', p.id));
 const removeOfMessage = prepare<{ message_id: string }>()((db, p) =>
@@ -69,8 +70,16 @@ const removeUnused = prepare<{ before: number; scanning_before: number; limit: n
       .limit(p.limit),
   ),
 );
-const toScan = prepare<{ limit: number }>()((db, p) =>
-  db.selectFrom('files').selectAll().where('state', '=', scanning).orderBy('created_at').limit(p.limit),
+const toScan = prepare<{ after: number; after_id: string; limit: number }>()((db, p) =>
+  db
+    .selectFrom('files')
+    .selectAll()
+    .where('state', '=', scanning)
+    .where('created_at', '>=', p.after)
+    .where((e) => e.or([e('created_at', '>', p.after), e('id', '>', p.after_id)]))
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(p.limit),
 );
 const totals = prepare<{ organization_id: string }>()((db, p) =>
   db.selectFrom('file_totals').select(['files', 'bytes']).where('organization_id', '=', p.organization_id),
@@ -145,12 +154,12 @@ export function createFilesRepository(runner: Runner): FilesRepository {
     byIdempotencyKey: (uploader, key) => first(runner, byIdempotencyKey, { uploader, key }),
     attach: (id, messageId) => run(runner, attach, { id, message_id: messageId }),
     ofMessage: (messageId) => all(runner, ofMessage, { message_id: messageId }),
-    setReady: (id) => run(runner, setReady, { id }),
+    setReady: (id, now) => run(runner, setReady, { id, now }),
     remove: (id) => run(runner, remove, { id }),
     removeOfMessage: (messageId) => run(runner, removeOfMessage, { message_id: messageId }),
     removeUnused: (before, scanningBefore, limit) =>
       run(runner, removeUnused, { before, scanning_before: scanningBefore, limit }),
-    toScan: (limit) => all(runner, toScan, { limit }),
+    toScan: ({ created_at: after, id }, limit) => all(runner, toScan, { after, after_id: id, limit }),
     totals: async (organizationId) =>
       (await first(runner, totals, { organization_id: organizationId })) ?? { files: 0, bytes: 0 },
     overview: async () => {
