@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config.ts';
 import { backUpDataFolder, restoreDataFolder } from '../../src/data-folder.ts';
+import { cleanFileName } from '../../src/services/files/names.ts';
 import { exportOrganization } from '../../src/services/data/export.ts';
 import { importOrganization } from '../../src/services/data/import.ts';
 import { purge } from '../../src/services/data/retention.ts';
@@ -321,5 +322,24 @@ describe('bytes travel', () => {
       );
     }
     await rm(folder, { recursive: true });
+  });
+});
+
+describe('a name that was made harmless', () => {
+  const longest = fileLimits.name;
+  test.each([
+    ['a blank at the cut', `${'a'.repeat(longest - 1)} ${'b'.repeat(20)}`],
+    ['a dot at the cut', `${'a'.repeat(longest - 1)}.${'b'.repeat(20)}`],
+    ['a wide blank at the cut', `${'a'.repeat(longest - 1)}\u3000${'b'.repeat(20)}`],
+    ['a blank before the ending', `${'a'.repeat(longest - 5)} ${'b'.repeat(20)}.txt`],
+    ['blanks and dots in turn', '. \u00a0.name.\u00a0 .'],
+    ['a reserved name once it is cut', `con${' '.repeat(longest)}x`],
+    ['a reserved name of full length', `con.${'a'.repeat(longest - 4)}`],
+    ['a mark that comes to a letter', 'e\u200b\u0301.txt'],
+    ['a pair at the cut', `${'a'.repeat(longest - 1)}😀b`],
+  ])('stays as it is, so that an import takes it: %s', (_what, given) => {
+    const once = cleanFileName(given);
+    expect(cleanFileName(once)).toBe(once);
+    expect(once.length).toBeLessThanOrEqual(longest);
   });
 });

@@ -348,6 +348,8 @@ describe('pages', () => {
     ['what it is, where the header lies', 'text/html; charset=utf-8', Buffer.from('caf\xe9', 'latin1')],
     ['what it is, where the header is nonsense', 'text/html; charset=klingon', Buffer.from('café')],
     ['a mark of UTF-8', 'text/html; charset=latin1', Buffer.from('\ufeffcafé')],
+    ['what can be stored of it', 'text/html; charset=utf-8', Buffer.from(`${' '.repeat(9_000)}ca\0fé`)],
+    ['what can be stored of UTF-16', 'text/html', Buffer.from('\ufeffca\0fé', 'utf16le')],
   ])('are read by %s', async (_what, type, bytes) => {
     pages = {
       '/': (_request, response) => void response.writeHead(200, { 'content-type': type }).end(bytes),

@@ -26,22 +26,27 @@ export function readFileName(header: string | undefined): string {
 /** Of a longer name the end counts: a mail may bring one of half a megabyte, and patterns take their time. */
 const maxLookedAt = 1_000;
 
-/** The same for a name that comes decoded, as from a mail. */
+/** The same for a name that comes decoded, as from a mail. A name that came out of here comes out of here unchanged. */
 export function cleanFileName(name: string): string {
-  const last = name.slice(-maxLookedAt).normalize('NFC').split(/[/\\]/).at(-1) ?? '';
-  const visible = last.replace(invisible, '').replace(unsafe, '_').trim();
-  // Windows ignores dots and blanks at the end; a dot in front hides a file.
-  const trimmed = visible.replace(/[. ]+$/, '').replace(/^[. ]+/, '');
-  const safe = reserved.test(trimmed) ? `_${trimmed}` : trimmed;
-  return safe === '' ? 'file' : shorten(safe);
+  const last = name.slice(-maxLookedAt).split(/[/\\]/).at(-1) ?? '';
+  const visible = last.replace(invisible, '').normalize('NFC').replace(unsafe, '_');
+  const short = shorten(trim(visible));
+  // Shortened before and after: what is cut may leave a reserved name, and the line in front makes one longer.
+  const safe = reserved.test(short) ? shorten(`_${short}`) : short;
+  return safe === '' ? 'file' : safe;
 }
 
-/** Cuts in front of the ending, and never within a character. */
+/** Windows ignores dots and blanks at the end; a dot in front hides a file. */
+function trim(name: string): string {
+  return name.replace(/^[.\s]+/, '').replace(/[.\s]+$/, '');
+}
+
+/** Cuts in front of the ending, and never within a character. The end is trimmed: a clean name stays as it is. */
 function shorten(name: string): string {
   if (name.length <= fileLimits.name) return name;
   const ending = /\.[\p{L}\p{N}]{1,10}$/u.exec(name)?.[0] ?? '';
   const stem = name.slice(0, fileLimits.name - ending.length);
-  return `${stem.isWellFormed() ? stem : stem.slice(0, -1)}${ending}`;
+  return trim(`${stem.isWellFormed() ? stem : stem.slice(0, -1)}${ending}`);
 }
 
 const blocked: ReadonlySet<string> = new Set(blockedFileEndings);

@@ -18,7 +18,8 @@ export function decodePage(bytes: Buffer, charset: string | null): string | null
     )?.[1];
   for (const label of [detectByteOrderMark(bytes) ?? declared ?? 'utf-8', 'utf-8', 'windows-1252']) {
     try {
-      return new TextDecoder(label, { fatal: true }).decode(bytes);
+      // U+0000 can't be stored, and browsers show nothing in its place.
+      return new TextDecoder(label, { fatal: true }).decode(bytes).replaceAll('\0', '');
     } catch {
       // An unknown label, or bytes that it can't mean: the next one.
     }

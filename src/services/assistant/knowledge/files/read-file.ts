@@ -92,7 +92,8 @@ export async function fileToHtml(
     if (process.memoryUsage.rss() - begun > maxGrowth) fail('reading it takes too much memory: split it');
   }, lookEveryMs);
   worker.once('message', (reply: WorkerReply) => {
-    if ('html' in reply) ended.resolve(reply.html);
+    // U+0000 can't be stored, and shows nothing.
+    if ('html' in reply) ended.resolve(reply.html.replaceAll('\0', ''));
     else fail(reply.problem ?? 'it can’t be read: it may be damaged');
   });
   worker.once('error', (error) =>
