@@ -2,7 +2,7 @@
 // positions and counters, clocks that jump, grace, test data, copies of the database.
 import { utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runMaintenance } from '../../src/services/data/maintenance.ts';
 import { purge } from '../../src/services/data/retention.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
@@ -99,6 +99,38 @@ async function youngOnes(visitor: TestClient, count: number): Promise<void> {
 
 const count = async (table: string): Promise<number> =>
   Number((await rowsOf(app, `select count(*) as n from ${table}`))[0]?.['n']);
+
+describe('one organization that fails', () => {
+  it('keeps none of the others, and nothing that follows, from being purged', async () => {
+    const broken = await createOrganization(app, 'broken', 'free');
+    const whole = [];
+    for (const slug of ['before', 'behind']) {
+      const { application } = await createOrganization(app, slug, 'free');
+      whole.push(createVisitor(app, application));
+    }
+    for (const visitor of [createVisitor(app, broken.application), ...whole])
+      await createMessage(visitor, await createConversation(visitor), 'too old');
+    later(31 * day);
+    const { store, maintenance } = app.service.engine;
+    const write = store.write.bind(store);
+    vi.spyOn(store, 'write').mockImplementation((scope, ...rest) =>
+      typeof scope === 'object' && 'organization' in scope && scope.organization === broken.id
+        ? Promise.reject(new Error('one row can not be read'))
+        : write(scope, ...rest),
+    );
+    const cleared = vi.spyOn(maintenance, 'clearRemoved');
+    try {
+      await expect(purge(app.service, { force: true })).rejects.toThrow('one row can not be read');
+      expect(cleared).toHaveBeenCalled();
+    } finally {
+      vi.restoreAllMocks();
+    }
+    expect(await rowsOf(app, 'select organization_id from messages')).toEqual([
+      { organization_id: broken.id },
+    ]);
+    expect((await purge(app.service, { force: true })).total.messages).toBe(1);
+  });
+});
 
 describe('what goes', () => {
   it('takes messages past the window to the minute, in every status, and leaves the rest alone', async () => {

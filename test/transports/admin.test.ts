@@ -1,6 +1,7 @@
 // The admin API: owners' configuration over REST, for admins of their own organization
 // only, each change in the audit log and in force at once.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runAutoRelease } from '../../src/services/chat/auto-release.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { request } from '../helpers/client.ts';
 import {
@@ -369,5 +370,35 @@ describe('staff tools', () => {
     expect(await status()).toBe('active');
     app.clock.advance(60_000);
     await eventually(async () => expect(await status()).toBe('pending'));
+  });
+
+  it('give back what others hold where one of them can not be looked at', async () => {
+    const { slug, application } = await createOrganization(app, 'unseen');
+    const visitor = createVisitor(app, application);
+    const held: string[] = [];
+    const holders: TestMember[] = [];
+    for (const name of ['One', 'Two', 'Three']) {
+      const holder = await createMember(app, slug, 'operator', name);
+      const { conversation } = (await visitor.call('POST', '/conversations', {})).body;
+      await holder.call('POST', `/conversations/${conversation.id}/accept`);
+      holders.push(holder);
+      held.push(conversation.id as string);
+    }
+    await app.local('organizations.update', { organization: slug, releaseAfterMinutes: 5 });
+    const { engine } = app.service;
+    const [, unseen] = holders;
+    const presence: typeof engine.presence = Object.assign(Object.create(engine.presence), {
+      awayMs: async (memberId: string) => {
+        if (memberId === unseen!.id) throw new Error('can not be looked at');
+        return holders.some(({ id }) => id === memberId) ? 300_000 : null;
+      },
+    });
+    await expect(runAutoRelease({ ...app.service, engine: { ...engine, presence } })).rejects.toThrow(
+      'can not be looked at',
+    );
+    const statuses = await Promise.all(
+      held.map(async (id) => (await visitor.call('GET', `/conversations/${id}`)).body.conversation.status),
+    );
+    expect(statuses).toEqual(['pending', 'active', 'pending']);
   });
 });

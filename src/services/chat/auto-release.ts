@@ -1,5 +1,6 @@
 // Automatic release: conversations go back to the queue at once when their member is disabled or removed, and,
 // where the organization has set a time (off by default), when their operator has had no live connection for so long.
+import { throwFirst, tryEach } from '../core/each.ts';
 import type { Service, Tx } from '../service.ts';
 import { release } from './assignment.ts';
 
@@ -19,17 +20,21 @@ export async function releaseMemberConversations(
   }
 }
 
-/** Releases the conversations of operators who have been away for longer than their organization allows. */
+/**
+ * Releases the conversations of operators who have been away for longer than their organization allows.
+ * @throws what the first of them failed with, once all others are done
+ */
 export async function runAutoRelease(service: Service): Promise<void> {
   const { store, presence } = service.engine;
   const holders = await store.read(({ repositories }) => repositories.conversations.holders());
-  for (const { organization_id, member_id, release_after_minutes } of holders) {
+  const problems = await tryEach(holders, async ({ organization_id, member_id, release_after_minutes }) => {
     const awayMs = await presence.awayMs(member_id);
-    if (awayMs === null || awayMs < release_after_minutes * 60_000) continue;
+    if (awayMs === null || awayMs < release_after_minutes * 60_000) return;
     await store.write({ organization: organization_id }, (tx) =>
       releaseMemberConversations(tx, service, organization_id, member_id),
     );
-  }
+  });
+  throwFirst(problems);
 }
 
 /**

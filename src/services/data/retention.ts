@@ -16,6 +16,7 @@ import type { OrganizationRow, RetentionCursor, RetentionScope } from '../../eng
 import { purgeAudit } from './audit-retention.ts';
 import { accessApplication, accessOrganization } from '../core/access.ts';
 import { audit } from '../core/audit.ts';
+import { throwFirst, tryEach } from '../core/each.ts';
 import { ServiceError } from '../core/errors.ts';
 import { removeDueBytes } from '../files/file-job.ts';
 import { organizationQuotas } from '../tenants/quotas.ts';
@@ -58,7 +59,8 @@ export interface PurgeOptions {
  * Removes what is older than each organization keeps, and copies of the database older than 30 days. May be cut off
  * anywhere: the next run goes on.
  * @param call who asked, for the audit log; the server's own hourly run leaves a row only where something is held
- * @throws ServiceError conflict when this machine's clock is behind what is stored
+ * @throws ServiceError conflict when this machine's clock is behind what is stored; what the first organization failed
+ * with, once all others are done
  */
 export async function purge(service: Service, options: PurgeOptions = {}, call?: Call): Promise<Report> {
   const { store, maintenance, clock } = service.engine;
@@ -66,13 +68,14 @@ export async function purge(service: Service, options: PurgeOptions = {}, call?:
   await assertClockNotBehind(service, now);
   const organizations: Organization[] = [];
   const total = zeroCounts();
-  for (const row of await store.read(({ repositories }) => repositories.organizations.list())) {
+  const rows = await store.read(({ repositories }) => repositories.organizations.list());
+  const problems = await tryEach(rows, async (row) => {
     const one = await purgeOrganization(service, row, now, options);
     organizations.push(one);
     if (one.state === 'purged') addCounts(total, one.live);
     addCounts(total, one.test);
     if (options.dryRun !== true) await auditPurge(service, call, one);
-  }
+  });
   const expiredBackups =
     options.dryRun === true
       ? (await maintenance.copies()).filter(({ madeAt }) => madeAt < now - copyRetentionMs).length
@@ -81,6 +84,7 @@ export async function purge(service: Service, options: PurgeOptions = {}, call?:
   if (options.dryRun !== true) await removeDueBytes(service, options.stopped);
   // Not only after removals: an earlier one may have found a reader in its way.
   if (options.dryRun !== true) await maintenance.clearRemoved();
+  throwFirst(problems);
   return { dryRun: options.dryRun === true, organizations, total, audit: oldAudit, expiredBackups };
 }
 

@@ -13,6 +13,7 @@ import { accessApplication, accessKnowledgeDocument, accessOrganization } from '
 import { assertPlanHasAi } from '../../tenants/applications.ts';
 import { audit } from '../../core/audit.ts';
 import { chunkerVersion, HtmlDepthError } from './chunking/blocks.ts';
+import { throwFirst } from '../../core/each.ts';
 import { badField, ServiceError } from '../../core/errors.ts';
 import type { DocumentChunks } from './chunking/chunker.ts';
 import { chunkInTurn } from './chunking/chunk-in-turn.ts';
@@ -438,7 +439,7 @@ export async function rechunkStaleDocuments(
         'background',
       );
   }
-  if (problems.length > 0) throw problems[0];
+  throwFirst(problems);
 }
 
 /** @returns null: what is wrong is in the document, and stays. A full queue or a thread without memory is another time's. */
