@@ -3,7 +3,10 @@
 // is written here but by what a test does.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { StoreUnavailableError } from '../../src/engine/engine.ts';
+import { sizeLimits } from '../../src/protocol/codes.ts';
 import { updateSearchIndex } from '../../src/services/chat/search.ts';
+import { exportOrganization } from '../../src/services/data/export.ts';
+import { importOrganization } from '../../src/services/data/import.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { rowsOf } from '../helpers/database.ts';
 import { eventually } from '../helpers/eventually.ts';
@@ -41,6 +44,9 @@ async function find(q: string): Promise<string[]> {
   expect(reply.status).toBe(200);
   return reply.body.conversations.map((one: { id: string }) => one.id);
 }
+
+const callOn = ({ service }: TestApp) =>
+  ({ service, actor: { kind: 'local' }, address: null, contentLimit: sizeLimits.contentRest }) as const;
 
 const isIndexed = (id: string): Promise<boolean> =>
   app.service.engine.store.read(({ repositories }) => repositories.search.has(id));
@@ -131,6 +137,60 @@ describe('a search, while the index is behind,', () => {
     });
     expect(await answer).toEqual([conversationId]);
     release();
+  });
+});
+
+describe('an edit that the index has not followed', () => {
+  const edit = (messageId: string, content: string) =>
+    visitor.call('PATCH', `/conversations/${conversationId}/messages/${messageId}`, { content });
+
+  it('is followed after an import, which has all messages indexed', async () => {
+    const elsewhere = await startApp();
+    const lines: string[] = [];
+    try {
+      const beta = await createOrganization(elsewhere, 'beta');
+      const person = createVisitor(elsewhere, beta.application);
+      await createMessage(person, await createConversation(person), 'numbat');
+      await exportOrganization(callOn(elsewhere), 'beta', async (line) => void lines.push(line));
+    } finally {
+      await elsewhere.stop();
+    }
+    const messageId = await createMessage(visitor, conversationId, 'narwhal');
+    expect(await find('narwhal')).toEqual([conversationId]);
+    await edit(messageId, 'ocelot');
+    await importOrganization(callOn(app), async function* () {
+      yield* lines;
+    });
+    expect(await find('narwhal')).toEqual([]);
+    expect(await find('ocelot')).toEqual([conversationId]);
+    const operatorThere = await createMember(app, 'beta');
+    expect((await operatorThere.call('GET', '/conversations?q=numbat')).body.total).toBe(1);
+    expect(await rowsOf(app, "select key from meta where key like 'search_%' order by key")).toEqual([
+      { key: 'search_cursor' },
+    ]);
+  });
+
+  it('is followed where the server ended while it indexed all messages', async () => {
+    const messageId = await createMessage(visitor, conversationId, 'pangolin');
+    await updateSearchIndex(app.service);
+    await rowsOf(app, 'delete from search_rows');
+    await rowsOf(app, "delete from meta where key = 'search_cursor'");
+    const { store } = app.service.engine;
+    const write = store.write.bind(store);
+    let cursors = 0;
+    vi.spyOn(store, 'write').mockImplementation((scope, ...rest) =>
+      scope === 'server:search_cursor' && (cursors += 1) > 1
+        ? Promise.reject(new StoreUnavailableError('stopped'))
+        : write(scope, ...rest),
+    );
+    await expect(updateSearchIndex(app.service)).rejects.toThrow();
+    vi.restoreAllMocks();
+    expect(await isIndexed(messageId)).toBe(true);
+    await edit(messageId, 'quokka');
+    app = await app.restart();
+    const again = await createMember(app, 'acme', 'operator', 'again');
+    expect((await again.call('GET', '/conversations?q=pangolin')).body.total).toBe(0);
+    expect((await again.call('GET', '/conversations?q=quokka')).body.total).toBe(1);
   });
 });
 

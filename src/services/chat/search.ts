@@ -14,6 +14,11 @@ import { spanAfter } from './search-span.ts';
 let segmenter: Intl.Segmenter | undefined;
 const cursorKey = 'search_cursor';
 const cursorScope = 'server:search_cursor';
+/**
+ * Where the log is to be followed from once all messages are indexed: what happened from there on to messages that have
+ * their words already is in the log alone. Stays until then, however often that begins anew.
+ */
+const followFromKey = 'search_follow_from';
 /** Stands in the place of the cursor while all messages are indexed. */
 const unfinished = 'unfinished';
 const batchSize = 200;
@@ -180,11 +185,11 @@ async function followLog(service: Service, pausing: Pausing): Promise<void> {
     cursor: await meta.get(cursorKey),
     end: await events.lastSeq(),
   }));
-  if (cursor === undefined || cursor === unfinished) {
-    await indexAllMessages(service);
-    return;
-  }
-  for (let position = Number(cursor); position < end && !pausing();) {
+  const isWhole = cursor !== undefined && cursor !== unfinished;
+  const begin = isWhole ? Number(cursor) : await indexAllMessages(service);
+  // An import has removed the cursor since: everything is indexed anew.
+  if (begin === null) return;
+  for (let position = begin; position < end && !pausing();) {
     const after = position;
     const { events, through } = await store.read((tx) => readLogPage(tx, after, pageSize));
     position = through;
@@ -203,12 +208,27 @@ async function followLog(service: Service, pausing: Pausing): Promise<void> {
   }
 }
 
-async function indexAllMessages(service: Service): Promise<void> {
+/**
+ * Has the messages that have no words yet indexed, as those of an import: the cursor is taken away, and the log followed
+ * from where it stood afterwards.
+ */
+export async function indexAllAnew({ repositories: { meta } }: Tx): Promise<void> {
+  const cursor = await meta.get(cursorKey);
+  if (cursor !== undefined && cursor !== unfinished) await meta.set(followFromKey, cursor);
+  await meta.remove(cursorKey);
+}
+
+/** @returns from where the log is to be followed now; null: an import came in between, and all begins anew */
+async function indexAllMessages(service: Service): Promise<number | null> {
   const { store } = service.engine;
   // Taken first: what is written from here on is in the log after it, and indexing twice changes nothing.
-  const end = await store.write(cursorScope, async ({ repositories }) => {
-    await repositories.meta.set(cursorKey, unfinished);
-    return repositories.events.lastSeq();
+  const begin = await store.write(cursorScope, async ({ repositories: { meta, events } }) => {
+    // Of a walk that an older program has begun it is not known: then from the first event.
+    const unknown = (await meta.get(cursorKey)) === unfinished ? 0 : await events.lastSeq();
+    const from = (await meta.get(followFromKey)) ?? String(unknown);
+    await meta.set(cursorKey, unfinished);
+    await meta.set(followFromKey, from);
+    return from;
   });
   let after = '';
   for (;;) {
@@ -220,9 +240,11 @@ async function indexAllMessages(service: Service): Promise<void> {
     await indexMessages(service, rows);
   }
   // Not where an import has removed the cursor since: its messages may lie before those that were read.
-  await store.write(cursorScope, ({ repositories }) =>
-    repositories.meta.replace(cursorKey, unfinished, String(end)),
-  );
+  return store.write(cursorScope, async ({ repositories: { meta } }) => {
+    if ((await meta.replace(cursorKey, unfinished, begin)) === 0) return null;
+    await meta.remove(followFromKey);
+    return Number(begin);
+  });
 }
 
 /** In slices; each message is read where it is indexed, so that none is deleted in between. */

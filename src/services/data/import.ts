@@ -3,6 +3,7 @@
 import { queueLimits } from '../../protocol/codes.ts';
 import type { AnyRow, ExportedTable } from '../../engine/repositories/export-import.ts';
 import type { OrganizationRow } from '../../engine/rows.ts';
+import { indexAllAnew } from '../chat/search.ts';
 import { audit } from '../core/audit.ts';
 import { ServiceError } from '../core/errors.ts';
 import { rechunkStaleDocuments } from '../assistant/knowledge/documents.ts';
@@ -81,7 +82,7 @@ function completeImport(
     await continueArrival(tx, arrival, call.service.engine.clock.now());
     await tx.repositories.exportImport.completeArrival(row, arrival.token);
     // The index of the search is made anew, through all messages, by the server.
-    await tx.repositories.meta.remove('search_cursor');
+    await indexAllAnew(tx);
     await tx.repositories.meta.set(importedFrom(row.id), sha256);
     tx.configurationChanged(row.id);
     await audit(tx, call, {
