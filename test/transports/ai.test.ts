@@ -292,6 +292,17 @@ describe('budgets', () => {
     expect((await ask(question)).status).toBe(200);
   });
 
+  test("an admin's search, which asks the model for a vector, is a question", async () => {
+    await start({ flags: { limitAiVisitor: '1/h' } });
+    const search = () =>
+      admin.call('POST', '/../admin/knowledge/search', {
+        applicationId: shop.application.id,
+        query: 'returns',
+      });
+    expect((await search()).status).toBe(200);
+    expect(await search()).toMatchObject({ status: 429, body: { cause: 'per_visitor' } });
+  });
+
   test("a trial from the command line is no one's budget", async () => {
     await start({ flags: { limitAiVisitor: '1/h', limitAiOrganization: '1/h' } });
     for (let round = 0; round < 3; round++)

@@ -181,7 +181,7 @@ export const assistantOperations = {
   'knowledge.search': defineOperation({
     summary: 'Find the passages that fit a question, best first',
     audience: 'Administration',
-    errors: ['plan_limit', 'not_found'],
+    errors: ['plan_limit', 'not_found', 'rate_limit_exceeded'],
     who: 'admin',
     rest: ['POST', '/admin/knowledge/search'],
     input: z.object({

@@ -29,6 +29,7 @@ import {
   type SliceKind,
 } from '../../core/slices.ts';
 import { retrieve, thresholds } from './retrieval/retrieval.ts';
+import { limitAiQuestion } from '../../auth/rate-limits.ts';
 import { writeAs } from '../../auth/standing.ts';
 import type { OwnerCall, ReadTx, Service, Tx } from '../../service.ts';
 import { parseSynonyms } from './retrieval/synonyms.ts';
@@ -351,16 +352,21 @@ export async function removeDocument(
   return { success: true };
 }
 
-/** What a question finds, with how well. @throws ServiceError not_found, plan_limit */
+/** What a question finds, with how well. @throws ServiceError not_found, plan_limit, rate_limit_exceeded */
 export async function searchKnowledge(
   call: OwnerCall,
   input: Input<'knowledge.search'>,
 ): Promise<Output<'knowledge.search'>> {
-  await call.service.engine.store.read(async (tx) =>
-    assertPlanHasAi(tx, (await accessApplication(tx, call.actor, input.applicationId)).organization_id),
-  );
+  const { service, actor } = call;
+  const organizationId = await service.engine.store.read(async (tx) => {
+    const { organization_id } = await accessApplication(tx, actor, input.applicationId);
+    await assertPlanHasAi(tx, organization_id);
+    return organization_id;
+  });
+  // It asks the model for a vector, as a question does.
+  if (actor.kind === 'member') await limitAiQuestion(service, organizationId, `m:${actor.memberId}`);
   const { passages, coverage, confidence } = await retrieve(
-    call.service,
+    service,
     input.applicationId,
     input.query,
     input.limit,

@@ -1,6 +1,7 @@
 // Vectors of passages, where a model for them is configured: made in the background,
 // compared in memory. They only add to what words find: without them nothing is missing.
 import { ModelRefusalError, type Embeddings } from '../language-model.ts';
+import { computeSlice } from '../../core/slices.ts';
 import type { Service } from '../../service.ts';
 
 /** How long a question waits for its own vector, ms: then words alone must do. */
@@ -47,19 +48,28 @@ export async function findNearestRows(
   const asked = await embedOne(service, embeddings, application.organization.id, question);
   if (asked === null) return [];
   const nearest: NearRow[] = [];
-  for (let after = 0; ;) {
-    const from = after;
-    // A page a read: other readers get a turn in between.
+  let after = 0;
+  const comparePage = async (): Promise<boolean> => {
     const rows = await store.read(({ repositories }) =>
-      repositories.knowledge.embedded(applicationId, embeddings.name, from, pageSize),
+      repositories.knowledge.embedded(applicationId, embeddings.name, after, pageSize),
     );
     for (const { row, embedding } of rows) {
       const likeness = embedding === null ? 0 : cosineSimilarity(asked, embedding);
       if (likeness > 0) nearest.push({ row, likeness });
     }
     nearest.sort((a, b) => b.likeness - a.likeness || a.row - b.row).splice(most);
-    if (rows.length < pageSize) return nearest;
     after = rows.at(-1)?.row ?? after;
+    return rows.length < pageSize;
+  };
+  // A read by itself lets no one else in: SQLite answers within the turn.
+  for (;;) {
+    const isLast = await computeSlice(service, application.organization.id, async (full) => {
+      for (;;) {
+        if (await comparePage()) return true;
+        if (full(1)) return false;
+      }
+    });
+    if (isLast) return nearest;
   }
 }
 
