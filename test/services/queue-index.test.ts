@@ -257,6 +257,20 @@ describe('what happens behind the server', () => {
 });
 
 describe('what removes', () => {
+  it('retention that takes the only messages that were unread', async () => {
+    const [id = ''] = open;
+    await act(ann, id, 'accept');
+    await createMessage(ann, id, 'an answer that stays');
+    await hold();
+    await app.service.engine.store.write({ organization: acme.id, removes: true }, ({ repositories }) =>
+      repositories.retention.removeMessages(id, Number.MAX_SAFE_INTEGER, 0, 1),
+    );
+    expect(await rowsOf(app, `select last_visitor_seq from conversations where id = '${id}'`)).toEqual([
+      { last_visitor_seq: 0 },
+    ]);
+    await hold();
+  });
+
   it('erasure and the end of an application take conversations out', async () => {
     const before = await hold();
     await app.local('visitors.erase', { visitorId: visitor.id });

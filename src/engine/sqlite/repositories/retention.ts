@@ -75,7 +75,8 @@ const removeMessages = prepare<Slice>()((db, p) =>
 const followRemoved = prepare<{ id: string; up_to: number }>()((db, p) =>
   db
     .updateTable('conversations')
-    .set({ last_visitor_seq: lastVisitorSeq })
+    // No event tells of it: naming the status notes the change for the index of the queue (migration 0015).
+    .set((e) => ({ last_visitor_seq: lastVisitorSeq, status: e.ref('status') }))
     .where('id', '=', p.id)
     .where('last_visitor_seq', '>', 0)
     .where('last_visitor_seq', '<=', p.up_to),
