@@ -9,6 +9,7 @@ import { checkFileRow, createFileSchemas } from '../../src/services/data/importe
 import { parseMail } from '../../src/services/mail/inbound/parse-mail.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { rowsOf } from '../helpers/database.ts';
+import { setByPath } from '../helpers/settings.ts';
 import {
   createConversation,
   createMember,
@@ -231,6 +232,11 @@ const cases: Readonly<
     /detail/,
   ],
   'a column too many': ['visitors', (row) => ({ ...row, is_admin: 1 }), /is_admin/],
+  'a place read beyond the last message': [
+    'participants',
+    (row) => ({ ...row, last_read_seq: 1_000 }),
+    /beyond the last/,
+  ],
   'a row that is a list': ['visitors', () => [1, 2], /visitors/],
   'no row': ['visitors', () => null, /visitors/],
 };
@@ -256,6 +262,24 @@ describe('a file is refused with the line and the column, and leaves nothing', (
   it('a message in the name of another organization’s member', async () => {
     const file = forged('messages', (row) => ({ ...row, sender_role: 'operator', sender_id: stranger.id }));
     await expect(importInto(to, file)).rejects.toThrow(/line \d+ \(messages\) names a member of another/);
+  });
+
+  it('an application with the inbox address of another', async () => {
+    const before = await numbers();
+    const email = { mode: 'inbox', address: 'help@inbox.example' };
+    const [other] = (await to.local('applications.list', { organization: 'other' })).applications;
+    const { id } = other!;
+    await setByPath(to, id, { 'email.mode': email.mode, 'email.address': email.address });
+    const file = forged('applications', (row) => ({
+      ...row,
+      settings: JSON.stringify({ ...(JSON.parse(String(row['settings'])) as object), email }),
+    }));
+    await expect(importInto(to, file)).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining('help@inbox.example belongs to another application'),
+    });
+    await setByPath(to, id, { 'email.mode': 'off', 'email.address': null });
+    expect((await numbers()).slice(0, -2)).toEqual(before.slice(0, -2));
   });
 
   it('two messages in one place of a conversation', async () => {

@@ -30,6 +30,8 @@ import {
   type Lines,
   type VerifiedFile,
 } from './organization-file.ts';
+import { assertInboxFree } from '../mail/mail-settings.ts';
+import { readSettings } from '../tenants/settings.ts';
 import { maxWebhooks } from '../webhooks/webhooks.ts';
 import type { Call, ReadTx, Service, Tx } from '../service.ts';
 
@@ -43,8 +45,8 @@ export async function importedFile(tx: ReadTx, organizationId: string): Promise<
 
 /**
  * Takes an organization in, all of it or nothing: in slices, beside others' work. It is found once its last row is there.
- * @throws ServiceError bad_request (no such file, cut off, changed, or of another schema); conflict (its slug or an id
- * is taken, or it is being imported)
+ * @throws ServiceError bad_request (no such file, cut off, changed, or of another schema); conflict (its slug, an id or an
+ * inbox address is taken, or it is being imported)
  */
 export async function importOrganization(call: Call, lines: Lines): Promise<ExportSummary> {
   const { service } = call;
@@ -275,6 +277,10 @@ async function insertRow(
     return beginArrival(tx, state.schemas.organizations.parse(row), state.arrival, now);
   const stranger = await findStranger(tx, row, state.organizationId);
   if (stranger !== null) throw importError(`line ${number} (${table.name}) ${stranger}`);
+  if (table.name === 'applications') {
+    const application = state.schemas.applications.parse(row);
+    await assertInboxFree(tx, application, readSettings(application).email.address);
+  }
   if ((await tx.repositories.exportImport.insert(table.name, columns, sealRow(state, table, row))) === 0)
     throw new ServiceError(
       'conflict',
@@ -330,7 +336,8 @@ function findRowProblem(
     ids.get('visitors')?.has(row['visitor_key']) !== true
   )
     return 'belongs to no visitor in this file';
-  if (name === 'messages' && Number(row['changed_seq']) > Number(lastSeqs.get(row['conversation_id'])))
+  const seq = { messages: row['changed_seq'], participants: row['last_read_seq'] }[name];
+  if (seq !== undefined && Number(seq) > Number(lastSeqs.get(row['conversation_id'])))
     return 'has a number beyond the last of its conversation';
   return null;
 }

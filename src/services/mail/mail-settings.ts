@@ -185,7 +185,7 @@ export async function testMail(
  */
 export async function assertInboxFree(
   tx: ReadTx,
-  application: ApplicationRow,
+  application: Pick<ApplicationRow, 'id'>,
   address: string | null,
 ): Promise<void> {
   if (address === null) return;
