@@ -240,9 +240,10 @@ describe('snooze', () => {
     expect((await now()).snoozedUntil).not.toBeNull();
   });
 
-  it.each(['accept', 'resolve', 'unsnooze', 'transfer'])('ends with %s', async (act) => {
-    if (act === 'transfer') await at(operator, 'POST', '/accept');
-    await at(act === 'transfer' ? operator : admin, 'POST', '/snooze', { until: inMs(3_600_000) });
+  it.each(['accept', 'resolve', 'unsnooze', 'transfer', 'release'])('ends with %s', async (act) => {
+    const isHeld = act === 'transfer' || act === 'release';
+    if (isHeld) await at(operator, 'POST', '/accept');
+    await at(isHeld ? operator : admin, 'POST', '/snooze', { until: inMs(3_600_000) });
     await heard();
     const reply =
       act === 'unsnooze'

@@ -87,7 +87,7 @@ export async function reopen(
   await join(tx, conversation, assignee, assignee.id, now);
 }
 
-/** Who accepts, hands over or resolves has ended the snooze in the same update. */
+/** Who accepts, gives back, hands over or resolves has ended the snooze in the same update. */
 async function tellAwake(tx: Tx, conversation: ConversationWithVisitor, actorId: string): Promise<void> {
   if (conversation.snoozed_until !== null)
     await emitChanged(tx, conversation, actorId, { snoozed_until: null });
@@ -110,6 +110,7 @@ export async function release(
   if (assignedTo === null) return false;
   if ((await tx.repositories.conversations.release(id, assignedTo, now)) === 0) return false;
   await leave(tx, conversation, assignedTo, actorId, now);
+  await tellAwake(tx, conversation, actorId);
   return true;
 }
 

@@ -299,6 +299,8 @@ const release = prepare<{ id: string; assigned_to: string; now: number }>()((db,
       status: 'pending',
       assigned_to: null,
       waiting_since: sql<number>`coalesce(waiting_since, ${p.now})`,
+      // It belongs to no one now, and must not be hidden from those who could take it.
+      snoozed_until: null,
       updated_at: p.now,
     })
     .where('id', '=', p.id)
