@@ -278,7 +278,7 @@ describe.each(contractEngines)('%s', (_name, open) => {
     const found = async (): Promise<unknown[]> =>
       engine.store.read(async ({ repositories: { aiLog } }) => [
         await aiLog.automaticOrganizations(),
-        (await aiLog.unanswered(0, 10)).map(({ id }) => id),
+        (await aiLog.unanswered({ updated_at: 0, id: '' }, 10)).map(({ id }) => id),
       ]);
     expect(await found()).toEqual([[], []]);
     await write(({ repositories }) => repositories.applications.setSettings('a', '{"ai":{"mode":"auto"}}'));

@@ -11,6 +11,7 @@ import {
   aiLogOf,
   waitForAssistantMessages,
 } from '../helpers/assistant.ts';
+import { rowsOf } from '../helpers/database.ts';
 import { eventually } from '../helpers/eventually.ts';
 import {
   createConversation,
@@ -254,6 +255,24 @@ describe('an answer by itself', () => {
     await configure(app, shop.application.id, { 'ai.mode': 'auto' });
     await waitForAssistantMessages(visitor, recent, 1);
     expect(await assistantMessages(visitor, old)).toEqual([]);
+  });
+
+  test('a switch to auto answers behind five hundred that wait for no answer', async () => {
+    await configure(app, shop.application.id, { 'ai.mode': 'assist' });
+    const recent = await createConversation(visitor);
+    await createMessage(visitor, recent, question);
+    const columns = (await rowsOf(app, "select name from pragma_table_info('conversations')"))
+      .map(({ name }) => String(name))
+      .filter((name) => name !== 'id');
+    const copied = columns.map((name) => (name === 'updated_at' ? 'c.updated_at - 1' : `c.${name}`));
+    await rowsOf(
+      app,
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 500)
+       insert into conversations (id, ${columns.join()})
+       select lower(hex(randomblob(16))), ${copied.join()} from n, conversations as c where c.id = '${recent}'`,
+    );
+    await configure(app, shop.application.id, { 'ai.mode': 'auto' });
+    expect(await waitForAssistantMessages(visitor, recent, 1)).toHaveLength(1);
   });
 
   test('no budget left: a person, said once', async () => {

@@ -1,5 +1,9 @@
 // What is asked of the log of what the assistant was asked and answered.
-import type { AiLogRow, RetentionScope } from '../rows.ts';
+import type { AiLogRow, ConversationRow, RetentionScope } from '../rows.ts';
+
+/** Where a walk through conversations stands; one that begins has an empty id. */
+export type UnansweredCursor = Pick<ConversationRow, 'id' | 'updated_at'>;
+export type UnansweredRow = UnansweredCursor & Pick<ConversationRow, 'organization_id'>;
 
 export interface AiLogRepository {
   /** 0 when there is one of this id. */
@@ -26,6 +30,6 @@ export interface AiLogRepository {
   blank(conversationId: string, since: number): Promise<number>;
   /** Organizations with an application that answers by itself. */
   automaticOrganizations(): Promise<string[]>;
-  /** Pending conversations that an assistant may answer in and that changed since a time, longest waiting first. */
-  unanswered(since: number, limit: number): Promise<{ id: string; organization_id: string }[]>;
+  /** Pending conversations that an assistant may answer in and that changed after one of them, longest waiting first. */
+  unanswered(after: UnansweredCursor, limit: number): Promise<UnansweredRow[]>;
 }

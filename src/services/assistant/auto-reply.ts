@@ -2,6 +2,7 @@
 // from the rows when an answer begins and once more in the transaction that posts it. So neither an operator who was
 // faster, nor a restart, nor a second look lets two answer.
 import type { CommitNotice } from '../../engine/engine.ts';
+import type { UnansweredCursor } from '../../engine/repositories/ai-log.ts';
 import type { ConversationWithVisitor, MessageWithSender } from '../../engine/rows.ts';
 import type { AnswerSource } from '../../protocol/assistant.ts';
 import type { AiChoice } from '../../protocol/entities.ts';
@@ -34,7 +35,7 @@ import type { Turn } from './prompts.ts';
 const turns = { maxRunningPerKey: 4, maxRunning: 16, maxWaiting: Infinity, maxWaitingPerKey: Infinity };
 /** Older questions wait for a person: a heap of late answers after a long stop helps no visitor. */
 const maxQuestionAgeMs = 15 * 60_000;
-const maxFound = 500;
+const pageSize = 500;
 const maxMessages = 20;
 const retryDelayMs = 5_000;
 /** A question waits for a limit that is free again so soon after it was written: a rush of a second leaves no one to a person. */
@@ -128,15 +129,20 @@ class AutoReply {
   /** Finds the questions that came before the start, or before the setting was changed. */
   async #findPending(): Promise<void> {
     const { store, clock } = this.#service.engine;
-    const found = await store.read(async ({ repositories: { aiLog } }) => {
-      const automatic = new Set(await aiLog.automaticOrganizations());
-      return {
-        automatic,
-        waiting: automatic.size === 0 ? [] : await aiLog.unanswered(clock.now() - maxQuestionAgeMs, maxFound),
-      };
-    });
-    this.#organizations = found.automatic;
-    for (const { id, organization_id } of found.waiting) this.#enqueue(organization_id, id);
+    this.#organizations = new Set(
+      await store.read(({ repositories }) => repositories.aiLog.automaticOrganizations()),
+    );
+    if (this.#organizations.size === 0) return;
+    // Page by page: those that were answered already are among them.
+    let after: UnansweredCursor = { updated_at: clock.now() - maxQuestionAgeMs, id: '' };
+    while (!this.#stop.signal.aborted) {
+      const from = after;
+      const page = await store.read(({ repositories }) => repositories.aiLog.unanswered(from, pageSize));
+      for (const { id, organization_id } of page) this.#enqueue(organization_id, id);
+      const last = page.at(-1);
+      if (last === undefined || page.length < pageSize) return;
+      after = last;
+    }
   }
 
   #enqueue(organizationId: string, conversationId: string): void {

@@ -1,5 +1,5 @@
 // Queries on the log of what the assistant was asked and answered, and on what it has yet to answer.
-import type { AiLogRepository } from '../../repositories/ai-log.ts';
+import type { AiLogRepository, UnansweredCursor } from '../../repositories/ai-log.ts';
 import type { AiLogRow, RetentionScope } from '../../rows.ts';
 import { isOneOf, isOrAny, jsonText, withoutIndex } from '../dialect.ts';
 import { all, first, prepare, run, type Runner } from '../query.ts';
@@ -120,18 +120,20 @@ const automaticOrganizations = prepare<object>()((db) =>
   db.selectFrom('applications as a').select('a.organization_id').distinct().where(aiMode, '=', 'auto'),
 );
 // By the index on organization, mode and status: the one on applications would lead through all that ever was.
-const unanswered = prepare<{ since: number; limit: number }>()((db, p) =>
+const unanswered = prepare<{ after: number; after_id: string; limit: number }>()((db, p) =>
   db
     .selectFrom('applications as a')
     .innerJoin('conversations as c', 'c.organization_id', 'a.organization_id')
-    .select(['c.id', 'c.organization_id'])
+    .select(['c.id', 'c.organization_id', 'c.updated_at'])
     .where(aiMode, '=', 'auto')
     .where('c.mode', 'in', ['live', 'test'])
     .where('c.status', '=', 'pending')
     .where(withoutIndex('c.application_id'), '=', (e) => e.ref('a.id'))
     .where('c.assistant_muted_at', 'is', null)
-    .where('c.updated_at', '>=', p.since)
+    .where('c.updated_at', '>=', p.after)
+    .where((e) => e.or([e('c.updated_at', '>', p.after), e('c.id', '>', p.after_id)]))
     .orderBy('c.updated_at')
+    .orderBy('c.id')
     .limit(p.limit),
 );
 
@@ -155,6 +157,7 @@ export function createAiLogRepository(runner: Runner): AiLogRepository {
       run(runner, blank, { conversation_id: conversationId, since }),
     automaticOrganizations: async () =>
       (await all(runner, automaticOrganizations, {})).map((row) => row.organization_id),
-    unanswered: (since: number, limit: number) => all(runner, unanswered, { since, limit }),
+    unanswered: ({ id, updated_at }: UnansweredCursor, limit: number) =>
+      all(runner, unanswered, { after: updated_at, after_id: id, limit }),
   };
 }
