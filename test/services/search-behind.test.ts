@@ -183,7 +183,7 @@ describe('an edit that the index has not followed', () => {
         ? Promise.reject(new StoreUnavailableError('stopped'))
         : write(scope, ...rest),
     );
-    await expect(updateSearchIndex(app.service)).rejects.toThrow();
+    await expect(updateSearchIndex(app.service)).rejects.toThrow(StoreUnavailableError);
     vi.restoreAllMocks();
     expect(await isIndexed(messageId)).toBe(true);
     await edit(messageId, 'quokka');
