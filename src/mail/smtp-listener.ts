@@ -36,6 +36,8 @@ const maxOfAddress = 20;
 const maxRecipients = 20;
 /** Wrong recipients of one connection: who guesses addresses gets no further. */
 const maxUnknown = 10;
+/** Recipients that an address names, wherever they lead: a relay before this server brings all its mails from one. */
+const recipientWindows = [{ limit: 1_000, windowMs: 60_000 }];
 const socketTimeoutMs = 60_000;
 /** How long a connection may last, however busy it is: who sends a byte a minute must not keep a place. */
 const maxConnectionMs = 900_000;
@@ -147,15 +149,18 @@ class Sessions {
       done(answer(421, '4.7.0 Too many unknown recipients'));
       return;
     }
+    const key = `mr:${addressKey(session.remoteAddress)}`;
+    if (!this.#service.engine.localLimiter.take([{ key, windows: recipientWindows }]).ok) {
+      done(answer(421, '4.7.0 Too many recipients of your address. Try again later'));
+      return;
+    }
     void settle(this.#lookUp(address, session, unknown), done);
   }
 
   /** @returns the refusal; null: it leads somewhere */
   async #lookUp(address: string, session: SMTPServerSession, unknown: number): Promise<Error | null> {
     try {
-      const target = await this.#service.engine.store.read((tx) =>
-        findMailTarget(tx, this.#service, address),
-      );
+      const target = await findMailTarget(this.#service, address);
       if (target !== null) return this.#acceptRecipient(scopeOf(target).applicationId, session);
       this.#unknown.set(session, unknown + 1);
       return answer(550, '5.1.1 No such address here');

@@ -22,6 +22,8 @@ import {
   type TestMember,
   type TestOrganization,
 } from '../helpers/fixtures.ts';
+import { createConfigCache } from '../../src/services/core/config-cache.ts';
+import { findMailTarget } from '../../src/services/mail/inbound/receive-mail.ts';
 import { MailRefusedError, readMail } from '../../src/services/mail/inbound/read-mail.ts';
 import { MailTooLargeError, withMail } from '../../src/services/mail/inbound/collect-mail.ts';
 import { escapeHtml } from '../../src/http/pages/html.ts';
@@ -798,6 +800,51 @@ describe('a flood of mails', () => {
     await expect(bring('a', slowly(6))).rejects.toThrow(MailTooLargeError);
     expect(await bring('a', oneByte())).toBe(1);
     expect(await readdir(folder)).toEqual([]);
+  });
+
+  it('to addresses that are not here, or are known, asks the database nothing', async () => {
+    await setByPath(app, globex.application.id, {
+      'email.mode': 'inbox',
+      'email.address': 'help@chat.example.com',
+    });
+    let reads = 0;
+    const store = new Proxy(app.service.engine.store, {
+      get(target, key): unknown {
+        if (key === 'read') reads += 1;
+        const value: unknown = Reflect.get(target, key);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+    const service = {
+      ...app.service,
+      engine: { ...app.service.engine, store },
+      configCache: createConfigCache(store),
+    };
+    const kindOf = async (address: string): Promise<string | null> =>
+      (await findMailTarget(service, address))?.kind ?? null;
+    for (let at = 0; at < 50; at += 1) {
+      expect(await kindOf(`guess${at}@chat.example.com`)).toBeNull();
+      expect(await kindOf('Help@Chat.Example.com')).toBe('inbox');
+    }
+    expect(reads).toBe(1);
+    // A change is seen at once, whichever way it goes.
+    await setByPath(app, globex.application.id, { 'email.address': 'new@chat.example.com' });
+    expect(await kindOf('help@chat.example.com')).toBeNull();
+    expect(await kindOf('new@chat.example.com')).toBe('inbox');
+    await setByPath(app, globex.application.id, { 'email.mode': 'replies' });
+    expect(await kindOf('new@chat.example.com')).toBeNull();
+    expect(await kindOf('a"b@chat.example.com')).toBeNull();
+  });
+
+  it('names a thousand recipients a minute of one address at most, and more later', async () => {
+    const check = { key: 'mr:127.0.0.1', windows: [{ limit: 1_000, windowMs: 60_000 }] };
+    app.clock.advance(60_000);
+    const { localLimiter } = app.service.engine;
+    for (let at = 0; at < 999; at += 1) expect(localLimiter.take([check]).ok).toBe(true);
+    const bring = (): Promise<number> => sendMail(port, { to: 'unknown@example.com', raw: plainMail({}) });
+    expect([await bring(), await bring()]).toEqual([550, 421]);
+    app.clock.advance(60_000);
+    expect(await bring()).toBe(550);
   });
 
   it('a connection that only keeps its place is ended', async () => {

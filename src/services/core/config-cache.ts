@@ -46,6 +46,8 @@ export interface ConfigCache {
   blocks(organizationId: string): Soon<CachedBlocks>;
   /** Every registered domain of every application. */
   allDomains(): Soon<readonly string[]>;
+  /** The applications that take mails at an address of their own, by it. */
+  inboxes(): Soon<ReadonlyMap<string, ApplicationRow>>;
   /** How many visitors have ever been erased, as text. */
   erasureCount(): Soon<string>;
 }
@@ -111,6 +113,17 @@ export function createConfigCache(store: Store): ConfigCache {
   const allDomains = cached(store, (_key: 'all') =>
     store.read(({ repositories }) => repositories.applications.allDomains()),
   );
+  // All at once: a stranger may name any address, and what was not found could not be kept one by one.
+  const inboxes = cached(store, (_key: 'all') =>
+    store.read(async ({ repositories }): Promise<ReadonlyMap<string, ApplicationRow>> => {
+      const found = new Map<string, ApplicationRow>();
+      for (const row of await repositories.applications.withSetting('"inbox"')) {
+        const { mode, address } = readSettings(row).email;
+        if (mode === 'inbox' && address !== null && !found.has(address)) found.set(address, row);
+      }
+      return found;
+    }),
+  );
 
   return {
     application,
@@ -123,6 +136,7 @@ export function createConfigCache(store: Store): ConfigCache {
     organization,
     blocks,
     allDomains: () => allDomains('all'),
+    inboxes: () => inboxes('all'),
     erasureCount: () => erasures('all'),
   };
 }

@@ -14,7 +14,7 @@ import type { ReadTx, Service, Tx } from '../../service.ts';
 import { readSettings } from '../../tenants/settings.ts';
 import { headerText } from '../header-text.ts';
 import { mailVisitorId } from '../mail-addresses.ts';
-import { plusPart, readToken, roundTripHolds, tokenHolds } from '../reply-token.ts';
+import { plusPart, readToken, roundTripHolds, tokenHolds, type ReadToken } from '../reply-token.ts';
 import { findReportedMail, noteBounce, type ReportedMail } from './bounces.ts';
 import { noteAstray } from './astray.ts';
 import { keepFiles, namesOf, type KeptFiles } from './keep-files.ts';
@@ -61,33 +61,35 @@ export type MailTarget =
 
 /**
  * Where an address leads: to the conversation whose token it carries, to the mail whose return path it is, or to the
- * application whose inbox it is.
+ * application whose inbox it is. One without a token is answered from memory.
  * @returns null: nowhere
  */
-export async function findMailTarget(
-  tx: ReadTx,
-  service: Service,
-  address: string,
-): Promise<MailTarget | null> {
-  const lower = address.trim().toLowerCase();
-  const part = plusPart(lower);
-  const token = part === null ? null : readToken(part);
-  if (token !== null) {
-    const conversation = await tx.repositories.conversations.byId(token.id);
-    if (conversation !== undefined)
-      return tokenHolds(service, 'reply', token, conversation)
-        ? { kind: 'conversation', conversation }
-        : null;
-    const reported = await findReportedMail(tx, service, token);
-    if (reported !== null) return { kind: 'report', reported };
-    return roundTripHolds(service, token) ? { kind: 'round-trip', id: token.id } : null;
-  }
-  if (!/^[^\s@"]{1,64}@[^\s@"]{1,255}$/.test(lower)) return null;
-  const found = (await tx.repositories.applications.withSetting(lower)).find((row) => {
-    const { email } = readSettings(row);
-    return email.mode === 'inbox' && email.address === lower;
-  });
-  return found === undefined ? null : { kind: 'inbox', application: found };
+export async function findMailTarget(service: Service, address: string): Promise<MailTarget | null> {
+  const token = tokenOf(address);
+  return token === null
+    ? inboxOf(await service.configCache.inboxes(), address)
+    : service.engine.store.read((tx) => targetOfToken(tx, service, token));
+}
+
+const normalized = (address: string): string => address.trim().toLowerCase();
+
+function tokenOf(address: string): ReadToken | null {
+  const part = plusPart(normalized(address));
+  return part === null ? null : readToken(part);
+}
+
+function inboxOf(inboxes: ReadonlyMap<string, ApplicationRow>, address: string): MailTarget | null {
+  const application = inboxes.get(normalized(address));
+  return application === undefined ? null : { kind: 'inbox', application };
+}
+
+async function targetOfToken(tx: ReadTx, service: Service, token: ReadToken): Promise<MailTarget | null> {
+  const conversation = await tx.repositories.conversations.byId(token.id);
+  if (conversation !== undefined)
+    return tokenHolds(service, 'reply', token, conversation) ? { kind: 'conversation', conversation } : null;
+  const reported = await findReportedMail(tx, service, token);
+  if (reported !== null) return { kind: 'report', reported };
+  return roundTripHolds(service, token) ? { kind: 'round-trip', id: token.id } : null;
 }
 
 /**
@@ -105,7 +107,10 @@ export async function receiveMail(
   // Before it is read: one that can't be read takes the longest.
   if (announced !== null) await limitMail(service, announced.applicationId);
   const mail = await readMail(stored.path, announced?.organizationId ?? '');
-  const targets = await service.engine.store.read((tx) => chooseTargets(tx, service, envelope, mail));
+  const inboxes = await service.configCache.inboxes();
+  const targets = await service.engine.store.read((tx) =>
+    chooseTargets(tx, service, inboxes, envelope, mail),
+  );
   const { mails } = service.metrics;
   if (targets.length === 0) {
     if (mail.automatic) return ignored('a program sent it, and it is addressed to no one here');
@@ -156,7 +161,7 @@ async function announcedScope(service: Service, { to, application }: MailEnvelop
     return { organizationId: application.organizationId, applicationId: application.id };
   const [address] = to;
   if (address === undefined) return null;
-  const target = await service.engine.store.read((tx) => findMailTarget(tx, service, address));
+  const target = await findMailTarget(service, address);
   return target === null ? null : scopeOf(target);
 }
 
@@ -190,24 +195,26 @@ async function senderOf(
 async function chooseTargets(
   tx: ReadTx,
   service: Service,
+  inboxes: ReadonlyMap<string, ApplicationRow>,
   { to, application }: MailEnvelope,
   mail: ParsedMail,
 ): Promise<MailTarget[]> {
-  const inboxes = new Map<string, MailTarget>();
+  const ofApplications = new Map<string, MailTarget>();
   const conversations = new Map<string, MailTarget>();
   for (const address of (to.length === 0 ? mail.recipients : to).slice(0, maxRecipients)) {
-    const target = await findMailTarget(tx, service, address);
+    const token = tokenOf(address);
+    const target = token === null ? inboxOf(inboxes, address) : await targetOfToken(tx, service, token);
     if (target === null) continue;
     if (target.kind === 'round-trip') return [target];
     const { organizationId, applicationId } = scopeOf(target);
     // Under a key of one organization nothing is reached of another.
     if (application !== null && organizationId !== application.organizationId) continue;
     if (target.kind === 'report') return [target];
-    if (target.kind === 'inbox') inboxes.set(applicationId, target);
+    if (target.kind === 'inbox') ofApplications.set(applicationId, target);
     else conversations.set(target.conversation.id, target);
   }
-  for (const target of conversations.values()) inboxes.delete(scopeOf(target).applicationId);
-  const targets = [...conversations.values(), ...inboxes.values()];
+  for (const target of conversations.values()) ofApplications.delete(scopeOf(target).applicationId);
+  const targets = [...conversations.values(), ...ofApplications.values()];
   if (targets.length > 0 || application === null) return targets;
   const row = await tx.repositories.applications.byId(application.id);
   return row !== undefined && readSettings(row).email.mode === 'inbox'
