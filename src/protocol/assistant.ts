@@ -45,7 +45,7 @@ export const crawl = z.object({
   below: z.boolean(),
   prune: z.boolean(),
   status: crawlStatus,
-  /** Why nothing could be read, or why it broke off; null: neither. */
+  /** Why nothing could be read, why it broke off, or that its time was over; null: none of these. */
   problem: z.string().nullable(),
   /** Looked at so far. */
   pages: z.int(),
@@ -55,7 +55,7 @@ export const crawl = z.object({
   skipped: z.int(),
   failed: z.int(),
   removed: z.int(),
-  /** It ended at its number of pages: how many more were found at least. */
+  /** It ended at its number of pages or when its time was over: how many more were found at least. */
   left: z.int().nullable(),
   /** The newest, at most 20. */
   problems: crawlProblems,

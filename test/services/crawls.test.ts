@@ -143,6 +143,41 @@ describe('a crawl', () => {
     expect(await ended((await begin({ maxPages: 1 })).id)).toMatchObject({ pages: 1, left: 3 });
   });
 
+  it('ends after 30 minutes with what it has, says why and how much is left, and lets others begin', async () => {
+    held.add('/two');
+    const { id } = await begin();
+    await eventually(() => expect(asked).toContain('/two'));
+    const other = (await createApplication(app, 'acme', `s${app.clock.newId()}.example`)).id;
+    const next = await begin({ applicationId: other, url: `${base}/one` });
+    app.clock.advance(30 * 60_000);
+    letGo();
+    held.clear();
+    expect(await ended(id)).toMatchObject({
+      status: 'done',
+      problem: expect.stringMatching(/30 minutes.*not read: 1\./),
+      pages: 3,
+      added: 3,
+      left: 1,
+    });
+    expect(await sources()).toEqual(['/', '/one', '/two']);
+    expect(asked).not.toContain('/missing');
+    expect(await ended(next.id)).toMatchObject({ status: 'done', problem: null, left: null });
+  });
+
+  it('whose pages lead to none and take long ends then, too', async () => {
+    // All are one page: the walk goes on, and hands nothing over.
+    const same = '<!doctype html><link rel="canonical" href="/"><p>Same</p>';
+    pages['/'] = `${same}<a href="/one">1</a><a href="/two">2</a>`;
+    for (const one of ['/one', '/two']) pages[one] = same;
+    held.add('/one');
+    const { id } = await begin();
+    await eventually(() => expect(asked).toContain('/one'));
+    app.clock.advance(30 * 60_000);
+    letGo();
+    expect(await ended(id)).toMatchObject({ status: 'done', pages: 1, left: 1 });
+    expect(asked).not.toContain('/two');
+  });
+
   it('fails with the reason where nothing can be read', async () => {
     pages = {};
     expect(await ended((await begin()).id)).toMatchObject({ status: 'failed', added: 0, failed: 1 });

@@ -133,7 +133,8 @@ function Outcome({ crawl }: { readonly crawl: Crawl }): JSX.Element {
       <span class="hint">
         {s('crawlFound', { added: figure(added), updated: figure(updated), removed: figure(removed) })}
       </span>
-      {left === null ? null : <p class="hint">{s('crawlMore', { n: left })}</p>}
+      {/* Where its time was over, the problem says how many are left: a higher number would not help. */}
+      {left === null || problem !== null ? null : <p class="hint">{s('crawlMore', { n: left })}</p>}
       {problem === null ? null : (
         <p class="problem" dir="auto">
           {problem}

@@ -20,6 +20,10 @@ const intervalMs = 5_000;
 const userAgent = 'deskbell (knowledge)';
 const delayMs = 200;
 const pageSize = 500;
+/** How long one may run: the server runs a few at once, and a slow site must not keep the others waiting. */
+const maxMinutes = 30;
+const outOfTime = (left: number): string =>
+  `It ended after ${maxMinutes} minutes. What was read is there. Pages that were found and not read: ${left}. For these, begin with a part of the site.`;
 const brokenOff = 'The server stopped. Begin it again: what is unchanged is left alone.';
 
 interface Runner {
@@ -109,9 +113,9 @@ async function runCrawl(service: Service, id: string, signal: AbortSignal): Prom
       repositories.crawls.end(id, status, problem, clock.now()),
     );
   try {
-    const problem = await readSite(service, row, signal);
+    const { status, problem } = await readInTime(service, row, signal);
     // Cut off by the server's end, it is no end of its own.
-    if (!signal.aborted) await end(problem === null ? 'done' : 'failed', problem);
+    if (!signal.aborted) await end(status, problem);
   } catch (thrown) {
     const error = toServiceError(thrown);
     const known = error instanceof ServiceError && error.code !== 'internal_error';
@@ -120,8 +124,29 @@ async function runCrawl(service: Service, id: string, signal: AbortSignal): Prom
   }
 }
 
-/** @returns why nothing could be read; null: something was */
-async function readSite(service: Service, row: CrawlRow, signal: AbortSignal): Promise<string | null> {
+interface CrawlEnd {
+  readonly status: 'done' | 'failed';
+  /** Why nothing could be read, or not all; null: neither. */
+  readonly problem: string | null;
+}
+
+async function readInTime(service: Service, row: CrawlRow, signal: AbortSignal): Promise<CrawlEnd> {
+  const over = new AbortController();
+  const cancel = service.engine.clock.after(maxMinutes * 60_000, () => over.abort());
+  try {
+    return await readSite(service, row, signal, over.signal);
+  } finally {
+    cancel();
+  }
+}
+
+/** @param over when its time is over */
+async function readSite(
+  service: Service,
+  row: CrawlRow,
+  signal: AbortSignal,
+  over: AbortSignal,
+): Promise<CrawlEnd> {
   const known = await knownDocuments(service, row);
   const pages = crawlInThread(
     {
@@ -135,21 +160,25 @@ async function readSite(service: Service, row: CrawlRow, signal: AbortSignal): P
       delayMs,
     },
     signal,
+    over,
   );
   let first = true;
   let problem: string | null = null;
+  const ended = (): CrawlEnd => ({ status: problem === null ? 'done' : 'failed', problem });
   for await (const page of pages) {
-    if (signal.aborted) return null;
+    if (signal.aborted) return ended();
     if (page.kind === 'left') {
       await count(service, row, { remaining: page.waiting });
-      return problem;
+      return problem === null && over.aborted
+        ? { status: 'done', problem: outOfTime(page.waiting) }
+        : ended();
     }
     if (first && page.kind !== 'page') problem = page.problem;
     else if (page.kind === 'page') problem = null;
-    if (!(await takePage(service, row, page, known.get(page.url), first))) return null;
+    if (!(await takePage(service, row, page, known.get(page.url), first))) return ended();
     first = false;
   }
-  return problem;
+  return ended();
 }
 
 /** The ids of the documents that were made of the site's pages, by their address. */

@@ -8,6 +8,9 @@ export type CrawlTask = Pick<
   'maxPages' | 'depth' | 'withinFolder' | 'allowPrivate' | 'userAgent' | 'knownUrls' | 'delayMs'
 > & { readonly start: string };
 
+/** What the thread is told while it reads: to go on with the next page, or to end before it. */
+export type CrawlWord = 'next' | 'end';
+
 /** What the thread says; null: there is no further page. */
 export interface CrawlWorkerReply {
   readonly page: CrawledPage | CrawlTruncated | null;
@@ -20,11 +23,13 @@ const workerFile = import.meta.url.endsWith('.ts') ? './crawl-worker.ts' : './cr
 /**
  * Reads a site's pages, one at a time.
  * @param signal ends it, also in the middle of a page
+ * @param over has it end before the next page, and say how many addresses were left
  * @throws Error when the thread could not go on: a site took too much memory
  */
 export async function* crawlInThread(
   task: CrawlTask,
   signal: AbortSignal,
+  over: AbortSignal,
 ): AsyncGenerator<CrawledPage | CrawlTruncated> {
   const worker = new Worker(new URL(workerFile, import.meta.url), {
     workerData: task,
@@ -34,14 +39,19 @@ export async function* crawlInThread(
     stderr: true,
     env: {},
   });
+  const tell = (word: CrawlWord): void => worker.postMessage(word);
+  const end = (): void => tell('end');
+  over.addEventListener('abort', end);
   try {
+    if (over.aborted) end();
     for (;;) {
       const page = await nextPage(worker, signal);
       if (page === null) return;
       yield page;
-      worker.postMessage(null);
+      tell('next');
     }
   } finally {
+    over.removeEventListener('abort', end);
     await worker.terminate();
   }
 }

@@ -3,15 +3,22 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { crawlSite } from './crawler.ts';
-import type { CrawlTask, CrawlWorkerReply } from './crawl-thread.ts';
+import type { CrawlTask, CrawlWord, CrawlWorkerReply } from './crawl-thread.ts';
 
 function isTask(value: unknown): value is CrawlTask {
   return typeof value === 'object' && value !== null && 'start' in value && 'userAgent' in value;
 }
 
+let isOver = false;
+let ask = (): void => undefined;
+parentPort?.on('message', (word: CrawlWord) => {
+  if (word === 'end') isOver = true;
+  else ask();
+});
+
 /** Resolves when the next page is asked for. */
 function asked(): Promise<void> {
-  return new Promise((resolve) => parentPort?.once('message', () => resolve()));
+  return new Promise((resolve) => (ask = resolve));
 }
 
 const task: unknown = workerData;
@@ -29,6 +36,7 @@ if (isTask(task)) {
       await sleep(ms);
     },
     signal: new AbortController().signal,
+    isOver: () => isOver,
   });
   for await (const page of pages) {
     const reply: CrawlWorkerReply = { page };

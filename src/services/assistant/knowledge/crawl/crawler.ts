@@ -32,6 +32,8 @@ export interface CrawlOptions {
   /** Ends early when the signal does. */
   readonly sleep: (ms: number) => Promise<void>;
   readonly signal: AbortSignal;
+  /** Whether its time is over: it ends before the next page, and says what was left; left out: it has all the time. */
+  readonly isOver?: (() => boolean) | undefined;
   /** The system's resolver unless a test has its own. */
   readonly resolve?: ResolveHost | undefined;
 }
@@ -46,7 +48,7 @@ export type CrawledPage =
   /** `gone`: there is no page, or the site does not want it kept; `failed`: there may be one, and it could not be read. */
   | { readonly kind: 'failed' | 'gone'; readonly url: string; readonly problem: string };
 
-/** Said last when it ended at its number of pages: how many addresses were left. */
+/** Said last when it ended at its number of pages or when its time was over: how many addresses were left. */
 export interface CrawlTruncated {
   readonly kind: 'left';
   readonly waiting: number;
@@ -106,7 +108,7 @@ export async function* crawlSite(options: CrawlOptions): AsyncGenerator<CrawledP
   for (let pages = 0; !signal.aborted; pages += 1) {
     const next = waiting.shift();
     if (next === undefined) return;
-    if (pages === maxPages) {
+    if (pages === maxPages || options.isOver?.() === true) {
       yield { kind: 'left', waiting: waiting.length + 1 };
       return;
     }
