@@ -15,7 +15,7 @@ export async function askDraft(context: DeskContext, set: (next: ComposerState) 
   if (now.note && hasText(now)) return context.flash(say('noteBeforeDraft'), 'info');
   set({ ...now, ai: 'asking' });
   try {
-    await insertDraft(context, now.conversationId, set);
+    await insertDraft(context, now, set);
   } catch (error) {
     const after = store.get().composer;
     if (after?.conversationId === now.conversationId) set({ ...after, ai: null });
@@ -25,13 +25,18 @@ export async function askDraft(context: DeskContext, set: (next: ComposerState) 
   return undefined;
 }
 
-/** Replaces the composer's text by a draft where that conversation is still the open one. @throws SdkError where the assistant can't be asked */
+/**
+ * Replaces the composer's text by a draft where nothing else was begun or written since.
+ * @param asked the composer when the draft was asked for
+ * @throws SdkError where the assistant can't be asked
+ */
 async function insertDraft(
   context: DeskContext,
-  conversationId: string,
+  asked: ComposerState,
   set: (next: ComposerState) => void,
 ): Promise<void> {
   const { client, store, say } = context;
+  const { conversationId } = asked;
   const { text, sources, answered } = await client.call<{
     text: string;
     answered: boolean;
@@ -42,6 +47,10 @@ async function insertDraft(
   if (!answered || text.trim() === '') {
     set({ ...after, ai: null });
     return context.flash(say('noAnswerFound'), 'info');
+  }
+  if (!stillWaits(asked, after)) {
+    set({ ...after, ai: null });
+    return context.flash(say('draftLeftOut'), 'info');
   }
   const replaced = hasText(after);
   set({
@@ -67,4 +76,16 @@ export function assistantProblem(thrown: unknown, say: Say): string {
   if (error.code === 'forbidden') return say('assistantOff');
   if (error.code === 'ai_unavailable') return say('modelSilent');
   return refusalMessage(error, say);
+}
+
+/** Whether the composer is as it was: a draft must not take the place of a note, of a changed message or of other words. */
+function stillWaits(asked: ComposerState, now: ComposerState): boolean {
+  return (
+    // What was asked is over once the text was sent.
+    now.ai === 'asking' &&
+    now.note === asked.note &&
+    now.editing === asked.editing &&
+    now.keeping === asked.keeping &&
+    now.buffer.text === asked.buffer.text
+  );
 }

@@ -59,6 +59,7 @@ export const moreTexts = {
   noAnswerFound: 'The assistant found no answer in your documents.',
   draftedFrom: 'A draft from {titles}: read it before you send it.',
   undoBringsBack: 'Undo brings your text back.',
+  draftLeftOut: 'The assistant’s draft is left out: you went on writing.',
   noteBeforeDraft: 'Your draft here is an internal note: send it or clear it first.',
   drafted: 'A draft: read it before you send it.',
   assistantOff: 'The assistant is off for this application: an admin turns it on.',

@@ -213,6 +213,7 @@ export const desk: Readonly<Record<MoreText, Text>> = {
   noAnswerFound: 'لم يجد المساعد إجابة في مستنداتك.',
   draftedFrom: 'مسودة من {titles}: اقرأها قبل إرسالها.',
   undoBringsBack: 'التراجع يعيد نصك.',
+  draftLeftOut: 'لم تُدرج مسودة المساعد: لقد واصلت الكتابة.',
   noteBeforeDraft: 'مسودتك هنا ملاحظة داخلية: أرسلها أو امسحها أولًا.',
   drafted: 'مسودة: اقرأها قبل إرسالها.',
   assistantOff: 'المساعد متوقف لهذا التطبيق: يشغّله مدير.',

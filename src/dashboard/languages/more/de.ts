@@ -188,6 +188,7 @@ export const desk: Readonly<Record<MoreText, Text>> = {
   noAnswerFound: 'Der Assistent fand in Ihren Dokumenten keine Antwort.',
   draftedFrom: 'Ein Entwurf aus {titles}: Lesen Sie ihn, bevor Sie ihn senden.',
   undoBringsBack: 'Rückgängig bringt Ihren Text zurück.',
+  draftLeftOut: 'Der Entwurf des Assistenten entfällt: Sie haben weitergeschrieben.',
   noteBeforeDraft: 'Ihr Entwurf hier ist eine interne Notiz: Senden oder löschen Sie sie zuerst.',
   drafted: 'Ein Entwurf: Lesen Sie ihn, bevor Sie ihn senden.',
   assistantOff: 'Der Assistent ist für diese Anwendung ausgeschaltet: Ein Admin schaltet ihn ein.',

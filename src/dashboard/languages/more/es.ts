@@ -183,6 +183,7 @@ export const desk: Readonly<Record<MoreText, Text>> = {
   noAnswerFound: 'El asistente no encontró respuesta en sus documentos.',
   draftedFrom: 'Un borrador de {titles}: léalo antes de enviarlo.',
   undoBringsBack: 'Deshacer recupera su texto.',
+  draftLeftOut: 'El borrador del asistente se omite: usted ha seguido escribiendo.',
   noteBeforeDraft: 'Su borrador aquí es una nota interna: envíela o bórrela antes.',
   drafted: 'Un borrador: léalo antes de enviarlo.',
   assistantOff: 'El asistente está desactivado para esta aplicación: lo activa un administrador.',

@@ -185,6 +185,7 @@ export const desk: Readonly<Record<MoreText, Text>> = {
   noAnswerFound: 'L’assistant n’a trouvé aucune réponse dans vos documents.',
   draftedFrom: 'Un brouillon tiré de {titles} : lisez-le avant de l’envoyer.',
   undoBringsBack: 'Annuler rétablit votre texte.',
+  draftLeftOut: 'Le brouillon de l’assistant est écarté : vous avez continué à écrire.',
   noteBeforeDraft: 'Votre brouillon ici est une note interne : envoyez-la ou effacez-la d’abord.',
   drafted: 'Un brouillon : lisez-le avant de l’envoyer.',
   assistantOff: 'L’assistant est désactivé pour cette application : un administrateur l’active.',

@@ -183,6 +183,7 @@ export const desk: Readonly<Record<MoreText, Text>> = {
   noAnswerFound: 'L’assistente non ha trovato risposta nei suoi documenti.',
   draftedFrom: 'Una bozza da {titles}: la legga prima di inviarla.',
   undoBringsBack: 'Annulla riporta il suo testo.',
+  draftLeftOut: 'La bozza dell’assistente non è inserita: ha continuato a scrivere.',
   noteBeforeDraft: 'La bozza qui è una nota interna: la invii o la cancelli prima.',
   drafted: 'Una bozza: la legga prima di inviarla.',
   assistantOff: 'L’assistente è disattivato per questa applicazione: lo attiva un amministratore.',

@@ -183,6 +183,7 @@ export const desk: Readonly<Record<MoreText, Text>> = {
   noAnswerFound: 'De assistent vond geen antwoord in uw documenten.',
   draftedFrom: 'Een concept uit {titles}: lees het voordat u het verzendt.',
   undoBringsBack: 'Ongedaan maken brengt uw tekst terug.',
+  draftLeftOut: 'Het concept van de assistent vervalt: u schreef verder.',
   noteBeforeDraft: 'Uw concept hier is een interne notitie: verzend of wis die eerst.',
   drafted: 'Een concept: lees het voordat u het verzendt.',
   assistantOff: 'De assistent staat uit voor deze applicatie: een beheerder zet hem aan.',

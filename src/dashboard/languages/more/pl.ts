@@ -202,6 +202,7 @@ export const desk: Readonly<Record<MoreText, Text>> = {
   noAnswerFound: 'Asystent nie znalazł odpowiedzi w Twoich dokumentach.',
   draftedFrom: 'Szkic z {titles}: przeczytaj go przed wysłaniem.',
   undoBringsBack: 'Cofnięcie przywraca Twój tekst.',
+  draftLeftOut: 'Szkic asystenta pominięto, bo pisano dalej.',
   noteBeforeDraft: 'Twój szkic tutaj to notatka wewnętrzna: najpierw ją wyślij lub usuń.',
   drafted: 'Szkic: przeczytaj go przed wysłaniem.',
   assistantOff: 'Asystent jest wyłączony dla tej aplikacji: włącza go administrator.',

@@ -183,6 +183,7 @@ export const desk: Readonly<Record<MoreText, Text>> = {
   noAnswerFound: 'O assistente não encontrou resposta nos seus documentos.',
   draftedFrom: 'Um rascunho de {titles}: leia-o antes de o enviar.',
   undoBringsBack: 'Anular recupera o seu texto.',
+  draftLeftOut: 'O rascunho do assistente fica de fora: continuou a escrever.',
   noteBeforeDraft: 'O seu rascunho aqui é uma nota interna: envie-a ou apague-a primeiro.',
   drafted: 'Um rascunho: leia-o antes de o enviar.',
   assistantOff: 'O assistente está desligado para esta aplicação: um administrador liga-o.',
