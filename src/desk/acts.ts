@@ -1,6 +1,12 @@
 // What is done to conversations and messages as a whole, on what is chosen, marked or open now: a browser loads it with the
 // first of these commands. Knows no keys: those are in keymap.ts.
-import { concernsMarked, isAvailable, targetConversation, targetMessage } from './available-commands.ts';
+import {
+  concernsMarked,
+  isAvailable,
+  keyScopeOf,
+  targetConversation,
+  targetMessage,
+} from './available-commands.ts';
 import type { ComposerController } from './composer-controller.ts';
 import { createConversationActs, type ConversationActs } from './conversation-acts.ts';
 import { visitorName, type ConversationCommands } from './conversation-commands.ts';
@@ -164,7 +170,13 @@ export class Acts {
         this.#context.say(item === undefined ? 'chooseConversation' : 'notClosed'),
         'bad',
       );
-    if (await this.#order.reopen(item.id)) navigation.openConversation(item.id, 'conversation');
+    const { open } = this.#state;
+    const scope = keyScopeOf(this.#state);
+    if (!(await this.#order.reopen(item.id))) return undefined;
+    const now = this.#state;
+    // Who has gone elsewhere, or writes, must not be taken away from it: the next letters would be commands.
+    const isStill = now.open?.id === open?.id && keyScopeOf(now) === scope;
+    if (isStill && scope !== 'composer') navigation.openConversation(item.id, 'conversation');
     return undefined;
   }
 

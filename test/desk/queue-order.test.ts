@@ -200,6 +200,26 @@ describe('reopen and unread', () => {
     expect(fixture.state().open).toBeNull();
   });
 
+  test.each<[string, readonly string[], Record<string, unknown>, string]>([
+    ['another composer', ['2', 'enter', 'r', 'hello'], { focus: 'composer' }, 'hello'],
+    ['a search', ['/', 'jo'], { focus: 'queue', queue: { search: { text: 'jo', typing: true } } }, ''],
+  ])('reopening takes no one away from %s', async (_what, keys, expected, text) => {
+    const fixture = await createModelFixture([
+      buildConversation(9, { status: 'closed' }),
+      buildConversation(8, mine()),
+    ]);
+    await fixture.press('4');
+    const release = fixture.staff.hold('reopen');
+    await fixture.press('O', ...keys);
+    const { open } = fixture.state();
+    release();
+    await fixture.settle();
+    expect(itemOf(fixture, one.id)).toMatchObject({ status: 'active', assignedTo: me });
+    expect(fixture.state()).toMatchObject(expected);
+    expect(fixture.state().open?.id).toBe(open?.id);
+    expect(fixture.state().composer?.buffer.text ?? '').toBe(text);
+  });
+
   test('u marks as unread and leaves the conversation, so that it is not read again at once', async () => {
     const conversation = buildConversation(9, mine());
     const fixture = await createModelFixture([conversation], {
