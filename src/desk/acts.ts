@@ -7,7 +7,9 @@ import {
   targetConversation,
   targetMessage,
 } from './available-commands.ts';
+import { beginEdit } from './composer-changes.ts';
 import type { ComposerController } from './composer-controller.ts';
+import { hasContent } from './composer.ts';
 import { createConversationActs, type ConversationActs } from './conversation-acts.ts';
 import { visitorName, type ConversationCommands } from './conversation-commands.ts';
 import type { ConversationController } from './conversation-controller.ts';
@@ -275,12 +277,23 @@ export class Acts {
         id: open.id,
         messageId: message.id,
       });
-    composer.beginEdit(message, editableText(message));
+    beginEdit(composer, message, editableText(message));
     return navigation.setFocus('composer');
   }
 
+  /** Whether there is text that is kept, but that an operator who leaves should know of. */
+  #isUnsent(): boolean {
+    const { open, drafted, composer } = this.#state;
+    return (
+      drafted.size > 0 ||
+      hasContent(composer) ||
+      this.#parts.composer.isLeaving() ||
+      open?.room?.messages.some(({ state }) => state !== 'sent') === true
+    );
+  }
+
   #quit(): void {
-    if (!this.#parts.composer.isUnsent()) return this.#context.runtime.exit(0);
+    if (!this.#isUnsent()) return this.#context.runtime.exit(0);
     const drafts = [...this.#state.drafted];
     const { say } = this.#context;
     const owner = drafts[0] === undefined ? undefined : this.#context.item(drafts[0]);

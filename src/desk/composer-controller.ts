@@ -2,7 +2,6 @@
 // assistant. Must not draw, and sends nothing by itself.
 import { sizeLimits } from '../protocol/codes.ts';
 import { textOfNames } from '../sdk/attachments.ts';
-import type { StaffMessage } from '../sdk/staff-types.ts';
 import type { OutgoingMessage } from '../sdk/types.ts';
 import {
   applyCommand,
@@ -23,7 +22,7 @@ import type { Draft } from './drafts.ts';
 import * as buffers from './editing/buffer.ts';
 import { emptyHistory, remember } from './editing/history.ts';
 import type { CommandName } from './keymap.ts';
-import { sanitizeLine } from './sanitize-line.ts';
+import type { MessageEdits } from './message-edits.ts';
 import { createSuggestions, type Suggestions } from './suggestions.ts';
 
 const formattingMark = /[*_`[\]~#>]|\+\+|^\s*(?:[-+]|\d+[.)])\s/m;
@@ -46,6 +45,8 @@ export async function toOutgoingMessage(text: string): Promise<OutgoingMessage> 
 /** The composer of the open conversation, kept in the store. */
 export class ComposerController {
   readonly suggestions: Suggestions;
+  /** Changes of own messages that are on their way, or came back. */
+  readonly edits: MessageEdits = { saving: new Map(), unsaved: new Map() };
   /** Keeps a text for the assistant; set by who does. */
   keep: (text: string, keeping: Keeping) => Promise<void> = async () => undefined;
   readonly #context: DeskContext;
@@ -54,6 +55,8 @@ export class ComposerController {
   readonly #files: ComposerFiles;
   /** Sent and left before its files were there, by conversation. */
   readonly #waiting = new Map<string, Draft>();
+  /** How much of what was sent or saved is on its way. */
+  #underWay = 0;
   #history = emptyHistory;
   /** Texts leave one after the other: a slow one must not be overtaken. */
   #deliveries: Promise<void> = Promise.resolve();
@@ -66,9 +69,20 @@ export class ComposerController {
     this.suggestions = createSuggestions(context, (next) => this.#set(next));
   }
 
+  /** What is being written; null: no conversation is open. */
+  get state(): ComposerState | null {
+    return this.#context.state.composer;
+  }
+
+  /** Takes what a step makes of the composer where one is shown, and keeps its text. */
+  change(step: (now: ComposerState) => ComposerState): void {
+    const now = this.state;
+    if (now !== null) this.#set(step(now));
+  }
+
   /** The composer for a conversation, with its draft. */
   open(conversationId: string): void {
-    const before = this.#state;
+    const before = this.state;
     if (before?.conversationId === conversationId) return;
     this.close();
     const waits = this.#waiting.get(conversationId);
@@ -86,7 +100,7 @@ export class ComposerController {
 
   /** The composer shows no conversation any more. What was sent goes on waiting for its files. */
   close(): void {
-    const before = this.#state;
+    const before = this.state;
     if (before === null) return;
     const { conversationId: id, buffer, note, leaving } = before;
     if (leaving) this.#waiting.set(id, this.#drafts.take(id, { text: buffer.text, note }));
@@ -96,29 +110,26 @@ export class ComposerController {
 
   /** Files to go with what is written for the open conversation. */
   attach(sources: readonly FileSource[]): void {
-    const now = this.#state;
+    const now = this.state;
     if (now === null || now.editing !== null || now.keeping !== null || sources.length === 0) return;
-    if (!now.note && ['closed', 'colleague'].includes(this.#permission(now))) {
-      const refusal = this.#refusal(now);
-      if (refusal !== null) this.#context.flash(refusal, 'bad');
-      return;
-    }
+    if (!now.note && ['closed', 'colleague'].includes(this.#permission(now)))
+      return this.#explain(now.conversationId, now.buffer.text);
     this.#files.add(now.conversationId, sources);
   }
 
   /** Takes a file out again. */
   removeFile(key: string): void {
-    if (this.#state !== null) this.#files.remove(this.#state.conversationId, key);
+    if (this.state !== null) this.#files.remove(this.state.conversationId, key);
   }
 
   /** Uploads a file that failed once more. */
   retryFile(key: string): void {
-    if (this.#state !== null) this.#files.retry(this.#state.conversationId, key);
+    if (this.state !== null) this.#files.retry(this.state.conversationId, key);
   }
 
   /** Runs a command of the composer's; false: it is none. */
   run(command: CommandName): boolean {
-    const now = this.#state;
+    const now = this.state;
     if (now === null) return false;
     if (this.suggestions.run(command)) return true;
     // What is kept is for no visitor and no colleague.
@@ -134,11 +145,13 @@ export class ComposerController {
         this.#set(this.#context.moveCaret(now, command, this.#context.face));
         return true;
       case 'toggleNote':
-        this.#set({ ...now, note: !now.note });
+        this.#set({ ...now, note: !now.note, leaving: false });
         if (!now.note) this.#context.client.setTyping(now.conversationId, false);
         return true;
       case 'editor':
-        void this.#openEditor(now).catch(this.#context.report);
+        void import('./outer-editor.ts')
+          .then(({ editOutside }) => editOutside(this.#context, this, now))
+          .catch(this.#context.report);
         return true;
       case 'aiDraft':
         void this.suggestions.askDraft().catch(this.#context.report);
@@ -153,96 +166,56 @@ export class ComposerController {
 
   /** Typed text at the caret. A slash at the beginning asks for the canned replies. */
   type(text: string): void {
-    this.#change((now) => withBuffer(now, buffers.insert(now.buffer, text)));
-    if (this.#context.state.cannedReplies === null && this.#state?.buffer.text.startsWith('/') === true)
+    this.change((now) => withBuffer(now, buffers.insert(now.buffer, text)));
+    if (this.#context.state.cannedReplies === null && this.state?.buffer.text.startsWith('/') === true)
       void this.suggestions.loadCannedReplies();
   }
 
   /** The whole text as a face's own field has it. @param caret in UTF-16 units */
   setText(text: string, caret: number): void {
-    this.#change((now) => withBuffer(now, buffers.taken(now.buffer, text, caret)));
-    if (this.#context.state.cannedReplies === null && this.#state?.buffer.text.startsWith('/') === true)
+    this.change((now) => withBuffer(now, buffers.taken(now.buffer, text, caret)));
+    if (this.#context.state.cannedReplies === null && this.state?.buffer.text.startsWith('/') === true)
       void this.suggestions.loadCannedReplies();
   }
 
   paste(text: string): void {
-    this.#change((now) => withBuffer(now, buffers.paste(now.buffer, text)));
+    this.change((now) => withBuffer(now, buffers.paste(now.buffer, text)));
   }
 
   /** Removes the text; Undo brings it back. */
   clear(): void {
-    this.#change((now) => withBuffer(now, buffers.replaceAll(now.buffer, '')));
+    this.change((now) => withBuffer(now, buffers.replaceAll(now.buffer, '')));
   }
 
   /** Begins a note or an answer; a text that is there stays what it is. */
   setNote(note: boolean): void {
-    const now = this.#state;
+    const now = this.state;
     if (now === null || now.note === note) return;
     // What was written for colleagues must never become an answer by accident, nor the other way round.
     if (hasText(now)) this.#context.flash(this.#context.say(now.note ? 'draftIsNote' : 'draftIsAnswer'));
-    else this.#set({ ...now, note });
+    else this.#set({ ...now, note, leaving: false });
   }
 
-  /** Puts an own message into the composer, to be changed. @param text as its author would have typed it */
-  beginEdit(message: StaffMessage, text: string): void {
-    this.#change((now) => ({
-      ...now,
-      buffer: buffers.replaceAll(buffers.cleared(now.buffer), text),
-      note: message.internal === true,
-      editing: message.id,
-      keeping: null,
-      before: now.before ?? { buffer: now.buffer, note: now.note },
-      ai: null,
-      cannedIndex: null,
-    }));
+  /** Another draft in the place of what is written, a note or an answer as a whole. What is being changed or kept stays. */
+  setDraft({ text, note }: Draft): void {
+    this.change((now) =>
+      now.before === null
+        ? { ...withBuffer(now, buffers.replaceAll(now.buffer, text)), note }
+        : { ...now, before: { buffer: buffers.bufferOf(text), note } },
+    );
   }
 
   /** What was being written before a change or something to keep was begun; false: nothing was. */
   cancelEdit(): boolean {
-    const now = this.#state;
+    const now = this.state;
     if (now === null || now.before === null) return false;
     this.#set({ ...now, ...now.before, editing: null, keeping: null, before: null, cannedIndex: 0 });
     return true;
   }
 
-  /** Puts a question and its answer into the composer, to be read, changed and kept. */
-  beginKeep(text: string, keeping: Keeping): void {
-    this.#change((now) => ({
-      ...now,
-      buffer: buffers.replaceAll(buffers.cleared(now.buffer), text),
-      note: false,
-      editing: null,
-      keeping,
-      before: now.before ?? { buffer: now.buffer, note: now.note },
-      ai: null,
-      cannedIndex: null,
-    }));
-  }
-
-  /** It is kept. Something else that has been begun since stays. */
-  endKeep(keeping: Keeping): void {
-    if (this.#state?.keeping === keeping) this.cancelEdit();
-  }
-
-  /** Something was pointed out in this text. */
-  refuseKeep(keeping: Keeping, text: string): void {
-    this.#change((now) =>
-      now.keeping === keeping ? { ...now, keeping: { ...keeping, refused: text } } : now,
-    );
-  }
-
-  async removeMessage(conversationId: string, messageId: string): Promise<void> {
-    try {
-      await this.#context.client.deleteMessage(conversationId, messageId);
-      this.#context.flash(this.#context.say('deleted'), 'good');
-    } catch (error) {
-      this.#context.report(error);
-    }
-  }
-
   /** Sends a failed message again; that it fails once more is shown beside it. */
   retry(key: string): void {
-    this.#context.client.retry(key).catch(() => undefined);
+    this.#follow(this.#context.client.retry(key));
   }
 
   /** Takes back a message that is not sent yet. */
@@ -250,23 +223,13 @@ export class ComposerController {
     this.#context.client.discard(key);
   }
 
-  /** Whether there is text that is kept, but that an operator who leaves should know of. */
-  isUnsent(): boolean {
-    const { open, drafted } = this.#context.state;
-    return (
-      drafted.size > 0 ||
-      hasContent(this.#state) ||
-      this.#waiting.size > 0 ||
-      open?.room?.messages.some(({ state }) => state !== 'sent') === true
-    );
-  }
-
-  get #state(): ComposerState | null {
-    return this.#context.state.composer;
+  /** Whether something was sent or saved that is not at the service yet: a page that is closed now would hold it back. */
+  isLeaving(): boolean {
+    return this.state?.leaving === true || this.#waiting.size > 0 || this.#underWay > 0;
   }
 
   #set(next: ComposerState): void {
-    const before = this.#state;
+    const before = this.state;
     if (before === next) return;
     this.#context.store.set({ composer: next });
     // While a message is being changed, the draft is what was there before.
@@ -277,39 +240,43 @@ export class ComposerController {
       this.#context.client.setTyping(next.conversationId, next.buffer.text !== '');
   }
 
-  #change(step: (now: ComposerState) => ComposerState): void {
-    const now = this.#state;
-    if (now !== null) this.#set(step(now));
+  /** Counts what is on its way; how it ends is told elsewhere. */
+  #follow(sent: Promise<unknown>): void {
+    const over = (): void => {
+      this.#underWay -= 1;
+    };
+    this.#underWay += 1;
+    sent.then(over, over);
   }
 
   #permission({ conversationId }: Pick<ComposerState, 'conversationId'>): SendPermission {
     return sendPermission(this.#context.item(conversationId), this.#context.memberId);
   }
 
-  /** Why the text can't go out as it is, as a sentence; null: it can. */
-  #refusal(now: ComposerState): string | null {
-    const excess = now.buffer.text.trim().length - sizeLimits.contentRest;
-    if (excess > 0) return this.#context.say('tooLong', { n: excess });
-    switch (now.editing === null ? this.#permission(now) : 'answer') {
-      case 'closed':
-        return this.#context.say('closedKeepsDraft');
-      case 'colleague': {
-        const holder = sanitizeLine(this.#context.item(now.conversationId)?.assignedToName ?? '');
-        return now.note
-          ? null
-          : this.#context.say('colleagueHasIt', { name: holder || this.#context.say('aColleague') });
-      }
-      default:
-        return null;
-    }
+  /** Whether the text can't go out as it is. */
+  #isRefused(now: ComposerState): boolean {
+    const permission = now.editing === null ? this.#permission(now) : 'answer';
+    const isRefused =
+      now.buffer.text.trim().length > sizeLimits.contentRest ||
+      permission === 'closed' ||
+      (permission === 'colleague' && !now.note);
+    if (isRefused) this.#explain(now.conversationId, now.buffer.text);
+    return isRefused;
+  }
+
+  /** Says why a text can't go out; what does is loaded with the first that can't. */
+  #explain(conversationId: string, text: string, item = this.#context.item(conversationId)): void {
+    void import('./refusals.ts')
+      .then(({ explainRefusal }) => explainRefusal(this.#context, { conversationId, text, item }))
+      .catch(this.#context.report);
   }
 
   #send(now: ComposerState): void {
     if (!hasContent(now)) return;
     if (now.keeping !== null) return void this.keep(now.buffer.text, now.keeping).catch(this.#context.report);
-    const refusal = this.#refusal(now);
-    if (refusal !== null) return this.#context.flash(refusal, 'bad');
-    if (now.editing !== null) return void this.#saveEdit(now, now.editing).catch(this.#context.report);
+    if (this.#isRefused(now)) return;
+    if (now.editing !== null)
+      return this.#follow(this.#saveEdit(now, now.editing).catch(this.#context.report));
     const { buffer, note, conversationId: id } = now;
     const uploads = filesStateOf(now.files);
     if (uploads === 'failed') return this.#context.flash(this.#context.say('fileFailed'), 'bad');
@@ -341,17 +308,18 @@ export class ComposerController {
     this.#deliveries = this.#deliveries
       .then(() => this.#deliver(id, left, files))
       .catch(this.#context.report);
+    this.#follow(this.#deliveries);
   }
 
   /** Files came, went, or are further on their way. */
   #filesChanged(id: string): void {
     const files = this.#files.of(id);
     const uploads = filesStateOf(files);
-    const now = this.#state;
+    const now = this.state;
     if (now?.conversationId === id) {
-      const next = { ...now, files, leaving: now.leaving && (uploads === 'busy' || uploads === 'ready') };
+      const next = { ...now, files, leaving: now.leaving && uploads === 'busy' };
       this.#context.store.set({ composer: next });
-      if (next.leaving && uploads !== 'busy') this.#send(next);
+      if (now.leaving && uploads === 'ready') this.#send(next);
       return;
     }
     const left = this.#waiting.get(id);
@@ -363,16 +331,14 @@ export class ComposerController {
   }
 
   async #deliver(id: string, left: Draft, files: readonly ComposerFile[]): Promise<void> {
-    const target = { conversationId: id };
     let sent = false;
     try {
       const names = textOfNames(files.map(({ name }) => name));
       const text = left.text.trim() === '' ? { content: names } : await toOutgoingMessage(left.text);
       const attachments = files.flatMap(({ uploaded }) => (uploaded === null ? [] : [uploaded.id]));
       const outgoing: OutgoingMessage = { ...text, ...(attachments.length > 0 && { attachments }) };
-      if (!left.note && this.#permission(target) === 'accepts') await this.#commands.accept(id);
-      if (left.note || this.#permission(target) === 'answer') {
-        this.#context.client.sendMessage(id, outgoing, { internal: left.note }).catch(() => undefined);
+      if (left.note || (await this.#mayAnswer(id, left.text))) {
+        this.#follow(this.#context.client.sendMessage(id, outgoing, { internal: left.note }));
         sent = true;
       }
     } finally {
@@ -381,33 +347,31 @@ export class ComposerController {
     }
   }
 
+  /** Whether an answer may go now; a conversation that waits is accepted for it. Why it may not is said. */
+  async #mayAnswer(id: string, text: string): Promise<boolean> {
+    const { client, memberId } = this.#context;
+    // What has left the queue is forgotten, and stands as it stood before.
+    const item = this.#context.item(id) ?? (await client.getConversation(id));
+    const permission = sendPermission(item, memberId);
+    if (permission === 'accepts')
+      // Where it failed, that was explained; it may be the operator's already.
+      return (await this.#commands.accept(id)) || this.#permission({ conversationId: id }) === 'answer';
+    if (permission !== 'answer') this.#explain(id, text, item);
+    return permission === 'answer';
+  }
+
   /** It could not leave: it stands before what was written since. */
   #giveBack(id: string, left: Draft, files: readonly ComposerFile[]): void {
     this.#files.giveBack(id, files);
     this.#drafts.restore(id, left);
-    const now = this.#state;
     const draft = this.#drafts.read(id);
-    if (now?.conversationId !== id || draft === null) return;
-    const { text, note } = draft;
-    if (now.before !== null) this.#set({ ...now, before: { buffer: buffers.bufferOf(text), note } });
-    else this.#set({ ...now, buffer: buffers.replaceAll(now.buffer, text), note });
+    if (this.state?.conversationId === id && draft !== null) this.setDraft(draft);
   }
 
-  async #saveEdit({ buffer, conversationId }: ComposerState, messageId: string): Promise<void> {
-    try {
-      const outgoing = await toOutgoingMessage(buffer.text);
-      await this.#context.client.editMessage(conversationId, messageId, outgoing);
-      this.cancelEdit();
-      this.#context.flash(this.#context.say('changed'), 'good');
-    } catch (error) {
-      this.#context.report(error);
-    }
-  }
-
-  async #openEditor({ conversationId, buffer }: ComposerState): Promise<void> {
-    const text = await this.#context.runtime.edit(buffer.text);
-    const after = this.#state;
-    if (text === null || after === null || after.conversationId !== conversationId) return;
-    this.#set(withBuffer(after, buffers.replaceAll(after.buffer, text.replace(/\n+$/, ''))));
+  /** What saves a change is loaded with the first one. */
+  async #saveEdit(now: ComposerState, messageId: string): Promise<void> {
+    const { saveEdit } = await import('./message-edits.ts');
+    const end = (): boolean => this.cancelEdit();
+    await saveEdit(this.#context, { edits: this.edits, toOutgoing: toOutgoingMessage, end }, now, messageId);
   }
 }

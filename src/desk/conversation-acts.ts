@@ -1,4 +1,5 @@
-// What an operator does with a conversation that is accepted: release, resolve, transfer, and blocking its visitor.
+// What an operator does with a conversation that is accepted: release, resolve, transfer, blocking its visitor,
+// deleting an own message.
 import type { Colleague, StaffConversationListItem } from '../protocol/entities.ts';
 import { asSdkError } from '../sdk/error.ts';
 import { runOnce, visitorName } from './conversation-commands.ts';
@@ -9,6 +10,8 @@ export interface ConversationActs {
   release(id: string): Promise<void>;
   resolve(id: string): Promise<void>;
   transfer(id: string, colleague: Colleague): Promise<void>;
+  /** Deletes an own message, for the visitor too. */
+  removeMessage(id: string, messageId: string): Promise<void>;
   /** Mails a conversation, without its notes, to its visitor. @param address as the operator has read it */
   mailTranscript(id: string, address: string): Promise<void>;
   /** Blocks the visitor of a conversation until the block is lifted. */
@@ -39,6 +42,14 @@ export function createConversationActs(context: DeskContext): ConversationActs {
           say('transferred', { colleague: sanitizeLine(colleague.name), name: visitorName(done, say) }),
           'good',
         );
+    },
+    removeMessage: async (id, messageId) => {
+      try {
+        await client.deleteMessage(id, messageId);
+        context.flash(say('deleted'), 'good');
+      } catch (error) {
+        context.report(error);
+      }
     },
     mailTranscript: async (id, address) => {
       const done = await runOnce(

@@ -155,10 +155,10 @@ export class DeskContext {
     });
   }
 
-  /** Says what went wrong, in a sentence for the operator. */
-  readonly report = (error: unknown): void => {
+  /** Says what went wrong, in a sentence for the operator. @param more a sentence that follows it */
+  readonly report = (error: unknown, more = ''): void => {
     if (asSdkError(error).status === 403) this.runtime.refused?.();
-    this.flash(errorMessage(error, this.say), 'bad');
+    this.flash(`${errorMessage(error, this.say)} ${more}`.trim(), 'bad');
   };
 
   /** A conversation, as far as the queue knows it. */

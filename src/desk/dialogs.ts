@@ -116,7 +116,7 @@ export class Dialogs {
       case 'block':
         return void this.#acts.block(question.item);
       case 'remove':
-        return void composer.removeMessage(question.id, question.messageId);
+        return void this.#acts.removeMessage(question.id, question.messageId);
       case 'discard':
         return composer.discard(question.key);
       case 'keepTitle':

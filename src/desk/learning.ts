@@ -5,6 +5,7 @@ import { assistantLimits } from '../protocol/codes.ts';
 import { asSdkError } from '../sdk/error.ts';
 import type { StaffMessage } from '../sdk/staff-types.ts';
 import { isAvailable, targetConversation, targetMessage } from './available-commands.ts';
+import { beginKeep, endKeep, refuseKeep } from './composer-changes.ts';
 import type { ComposerController } from './composer-controller.ts';
 import type { Keeping } from './composer.ts';
 import type { DeskContext } from './desk-context.ts';
@@ -52,7 +53,7 @@ export class Learning {
     const { navigation, composer } = this.#parts;
     if (!withTitle || gap.chosen === null) {
       if (navigation.openTarget('composer'))
-        composer.beginKeep(`${gap.question}\n\n`, { applicationId, settles: gap.entries, refused: null });
+        beginKeep(composer, `${gap.question}\n\n`, { applicationId, settles: gap.entries, refused: null });
       return;
     }
     this.#confirmTitle({ gap, applicationId, withTitle }, '');
@@ -71,7 +72,7 @@ export class Learning {
       return this.#context.flash(this.#context.say('answerFirst'), 'bad');
     const title = titleOf(question);
     this.#parts.navigation.setFocus('composer');
-    this.#parts.composer.beginKeep(`${title}\n\n${editableText(reply)}`, {
+    beginKeep(this.#parts.composer, `${title}\n\n${editableText(reply)}`, {
       applicationId,
       settles: null,
       refused: null,
@@ -120,11 +121,11 @@ export class Learning {
         // The same text once more: what was pointed out in it was read.
         reviewed: keeping.refused === text,
       });
-      composer.endKeep(keeping);
+      endKeep(composer, keeping);
       this.#context.flash(this.#context.say('kept'), 'good');
     } catch (error) {
       if (!isPersonal(error)) return this.#context.report(error);
-      composer.refuseKeep(keeping, text);
+      refuseKeep(composer, keeping, text);
       this.#context.flash(`${this.#personal(error)} ${this.#context.say('changeOrKeep')}`, 'bad');
     }
   }

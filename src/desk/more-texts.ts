@@ -53,6 +53,7 @@ export const moreTexts = {
   chooseMessage: 'Choose a message first.',
   everythingSent: 'Every message is sent.',
   onlyOwn: 'Only your own messages can be changed.',
+  changeKept: 'Your change is kept: edit the message again.',
   fileSaved: 'Saved as {name}.',
   fileOpens: '{name} opens in another program.',
   noFileHere: 'There is no file here.',

@@ -1,6 +1,7 @@
 // Attacks what is typed: it must reach whom it is meant for, once, and never be lost. Notes
 // never become answers, drafts survive, edits give back what was there before.
 import { describe, expect, test } from 'vitest';
+import { beginEdit, beginKeep } from '../../src/desk/composer-changes.ts';
 import { toOutgoingMessage } from '../../src/desk/composer-controller.ts';
 import { editableText } from '../../src/desk/lexical-markdown.ts';
 import { markdownToLexical } from '../../src/text/markdown.ts';
@@ -147,6 +148,50 @@ describe('sending', () => {
     expect(sent(fixture).map((line) => /one|two|three/.exec(line)?.[0])).toEqual(['one', 'two', 'three']);
   });
 
+  /** An answer to a conversation that waits is held back behind one to another, which is open by then. */
+  async function heldBack(): Promise<{ fixture: ModelFixture; id: string; release(): Promise<void> }> {
+    const [first, { id }] = [buildConversation(5), buildConversation(4, mine())];
+    const fixture = await createModelFixture([first, buildConversation(4, mine())]);
+    const release = fixture.staff.hold('accept');
+    for (const [to, answer] of [
+      [first.id, 'one'],
+      [id, 'two'],
+    ] as const) {
+      fixture.model.open(to);
+      await fixture.press('r', answer, 'enter');
+    }
+    fixture.model.open(first.id);
+    return {
+      fixture,
+      id,
+      release: async () => {
+        release();
+        await fixture.settle();
+      },
+    };
+  }
+
+  test.each([
+    [{ status: 'closed' as const }, 'This conversation is closed. Your text is kept as a draft.'],
+    [{ assignedTo: ann, assignedToName: 'Ann' }, 'Ann has this conversation: only notes can be added.'],
+  ])('what comes too late from another conversation is kept there, and that is said', async (patch, why) => {
+    const { fixture, id, release } = await heldBack();
+    fixture.staff.change(id, patch);
+    await release();
+    expect(fixture.staff.calls).not.toContain(`send ${id} plain two`);
+    expect(fixture.drafts.get(id)).toEqual({ text: 'two', note: false });
+    expect(fixture.flash()).toBe(`A message to Visitor 4 was not sent. ${why}`);
+  });
+
+  test('what goes to a conversation that the queue has forgotten is sent', async () => {
+    const { fixture, id, release } = await heldBack();
+    fixture.staff.client.keepConversations(new Set([buildConversation(5).id]));
+    expect(fixture.model.context.item(id)).toBeUndefined();
+    await release();
+    expect(fixture.staff.calls).toContain(`send ${id} plain two`);
+    expect(fixture.drafts.get(id)).toBeNull();
+  });
+
   test('a closed conversation keeps the text as a draft', async () => {
     const fixture = await writing();
     await fixture.press('late');
@@ -249,6 +294,26 @@ describe('drafts', () => {
     expect([text(fixture), fixture.state().composer?.note]).toEqual(['from before', true]);
   });
 
+  test('that come from elsewhere are notes or answers as a whole, whatever is written there', async () => {
+    const fixture = await writing();
+    await fixture.press('later');
+    fixture.model.composer.setDraft({ text: 'he is a pain\nlater', note: true });
+    expect([text(fixture), fixture.state().composer?.note]).toEqual(['he is a pain\nlater', true]);
+    expect(fixture.drafts.get(item.id)).toEqual({ text: 'he is a pain\nlater', note: true });
+    await fixture.press('enter');
+    expect(sent(fixture)).toEqual(['note plain he is a pain\nlater']);
+  });
+
+  test('that come from elsewhere wait behind a change of a message', async () => {
+    const fixture = await writing();
+    const { composer } = fixture.model;
+    beginEdit(composer, buildMessage(item, 'mine', own()), 'mine');
+    composer.setDraft({ text: 'he is a pain', note: true });
+    expect([text(fixture), fixture.state().composer?.note]).toEqual(['mine', false]);
+    composer.cancelEdit();
+    expect([text(fixture), fixture.state().composer?.note]).toEqual(['he is a pain', true]);
+  });
+
   test('an emptied composer leaves none', async () => {
     const fixture = await writing();
     await fixture.press('x', 'backspace');
@@ -286,6 +351,86 @@ describe('changing and deleting', () => {
     await fixture.press('enter');
     expect(text(fixture)).toBe('plain more');
     expect(fixture.flash()).toBe('Only messages of the last 15 minutes can be changed.');
+  });
+
+  const edits = ({ staff }: ModelFixture): string[] =>
+    staff.calls.filter((call) => call.startsWith('edit')).map((call) => call.replace(/^edit \S+ plain /, ''));
+
+  test('a change is saved once, and what was typed since is the next one', async () => {
+    const fixture = await desks('plain');
+    const release = fixture.staff.hold('edit');
+    await fixture.press('escape', 'e', ' one', 'enter', 'enter');
+    expect(edits(fixture)).toEqual(['plain one']);
+    await fixture.press(' two');
+    release();
+    await fixture.settle();
+    expect([text(fixture), fixture.state().composer?.editing]).toEqual(['plain one two', expect.any(String)]);
+    await fixture.press('enter');
+    expect(edits(fixture)).toEqual(['plain one', 'plain one two']);
+    expect(fixture.state().composer?.editing).toBeNull();
+  });
+
+  test('a second change of the same message is saved after the first', async () => {
+    const fixture = await desks('plain');
+    const release = fixture.staff.hold('edit');
+    await fixture.press('escape', 'e', '1', 'enter', '2', 'enter');
+    expect(edits(fixture)).toEqual(['plain1']);
+    release();
+    await fixture.settle();
+    expect(edits(fixture)).toEqual(['plain1', 'plain12']);
+    expect(fixture.staff.messages.get(item.id)?.at(-1)?.content).toBe('plain12');
+    expect(fixture.state().composer?.editing).toBeNull();
+  });
+
+  test('a change that is saved ends no other', async () => {
+    const fixture = await desks('plain');
+    const release = fixture.staff.hold('edit');
+    await fixture.press('escape', 'e', '!', 'enter');
+    const other = buildConversation(2, mine());
+    fixture.model.open(other.id);
+    beginEdit(fixture.model.composer, buildMessage(other, 'there', own()), 'there, too');
+    release();
+    await fixture.settle();
+    expect(fixture.flash()).toBe('Changed.');
+    expect([text(fixture), fixture.state().composer?.editing]).toEqual(['there, too', expect.any(String)]);
+  });
+
+  test('a change that could not be saved is there again with its message', async () => {
+    const fixture = await desks('plain');
+    const release = fixture.staff.hold('edit');
+    fixture.staff.failures.set('edit', sdkError('network'));
+    await fixture.press('escape', 'e', ' more', 'enter');
+    fixture.model.open(buildConversation(2, mine()).id);
+    release();
+    await fixture.settle();
+    expect(fixture.flash()).toBe(
+      'The server can’t be reached just now. Your change is kept: edit the message again.',
+    );
+    fixture.model.open(item.id);
+    await fixture.settle();
+    expect(text(fixture)).toBe('');
+    await fixture.press('e');
+    expect(text(fixture)).toBe('plain more');
+    await fixture.press('enter', 'escape', 'e');
+    expect(text(fixture)).toBe('plain more');
+    expect(edits(fixture)).toEqual(['plain more', 'plain more']);
+  });
+
+  test('what was changed or sent is on its way until the service has it', async () => {
+    const fixture = await desks('plain');
+    const { composer } = fixture.model;
+    for (const [name, ...keys] of [
+      ['edit', 'escape', 'e', '!', 'enter'],
+      ['send', 'Hello', 'enter'],
+    ]) {
+      const release = fixture.staff.hold(name ?? '');
+      expect(composer.isLeaving()).toBe(false);
+      await fixture.press(...keys);
+      expect(composer.isLeaving()).toBe(true);
+      release();
+      await fixture.settle();
+      expect(composer.isLeaving()).toBe(false);
+    }
   });
 
   test('deleting asks, and leaves a place that says so without the text', async () => {
@@ -367,6 +512,44 @@ describe('the assistant', () => {
     await fixture.press('ctrl+n', 'a note', 'ctrl+g');
     expect([text(fixture), fixture.state().composer?.note]).toEqual(['a note', true]);
     expect(fixture.flash()).toBe('Your draft here is an internal note: send it or clear it first.');
+  });
+
+  /** Asked for with Ctrl+G while nothing is written; its answer comes with the function that is returned. */
+  async function asking(): Promise<{ fixture: ModelFixture; arrive(): Promise<void> }> {
+    const { promise, resolve } = Promise.withResolvers<unknown>();
+    const fixture = await withDraft(() => promise);
+    await fixture.press('ctrl+g');
+    expect(fixture.state().composer?.ai).toBe('asking');
+    return {
+      fixture,
+      arrive: async () => {
+        resolve(answer);
+        await fixture.settle();
+      },
+    };
+  }
+  const keeping = { applicationId: 'a', settles: [], refused: null };
+  const message = buildMessage(item, 'as it was sent', own());
+
+  test.each<[string, (fixture: ModelFixture) => Promise<void> | void, string, boolean]>([
+    ['other words', (fixture) => fixture.press('my own'), 'my own', false],
+    ['a note', (fixture) => fixture.press('ctrl+n', 'he is a pain'), 'he is a pain', true],
+    ['an empty note', (fixture) => fixture.press('ctrl+n'), '', true],
+    [
+      'a message that is changed',
+      ({ model }) => beginEdit(model.composer, message, 'as it was sent'),
+      'as it was sent',
+      false,
+    ],
+    ['what is kept', ({ model }) => beginKeep(model.composer, 'Q\n\nA', keeping), 'Q\n\nA', false],
+    ['an answer by hand', (fixture) => fixture.press('by hand', 'enter'), '', false],
+  ])('its draft never takes the place of %s, and that is said', async (_what, begin, words, note) => {
+    const { fixture, arrive } = await asking();
+    await begin(fixture);
+    await arrive();
+    expect(fixture.state().composer).toMatchObject({ note, ai: null });
+    expect(text(fixture)).toBe(words);
+    expect(fixture.flash()).toBe('The assistant’s draft is left out: you went on writing.');
   });
 
   test.each([

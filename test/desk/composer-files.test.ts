@@ -1,10 +1,11 @@
 // Attacks files in the composer: they leave with their message, once, when they are there; never with another
 // conversation's, and what failed is neither sent nor lost.
 import { describe, expect, test } from 'vitest';
+import { beginEdit, beginKeep } from '../../src/desk/composer-changes.ts';
 import type { FileSource } from '../../src/desk/composer-files.ts';
 import { sdkError } from '../../src/sdk/error.ts';
 import type { SdkFile } from '../../src/sdk/types.ts';
-import { buildConversation, buildMessage, mine } from './fake-staff.ts';
+import { ann, buildConversation, buildMessage, mine, own } from './fake-staff.ts';
 import { createModelFixture, type ModelFixture } from './model-fixture.ts';
 
 const item = buildConversation(1, mine());
@@ -108,6 +109,51 @@ describe('files in the composer', () => {
     await fixture.settle();
     expect(sent(fixture)).toEqual([]);
     expect(fixture.state().composer?.buffer.text).toBe('See this');
+  });
+
+  const keeping = { applicationId: 'a', settles: [], refused: null };
+
+  test.each<[string, (fixture: ModelFixture) => void]>([
+    ['a change', ({ model }) => beginEdit(model.composer, buildMessage(item, 'mine', own()), 'mine')],
+    ['something to keep', ({ model }) => beginKeep(model.composer, 'Q\n\nA', keeping)],
+  ])('do not save %s that was begun since, and what was written waits behind it', async (_what, begin) => {
+    const fixture = await writing();
+    const file = held('plan.pdf');
+    fixture.model.composer.attach([file]);
+    await fixture.press('See', 'enter');
+    begin(fixture);
+    const before = fixture.state().composer?.buffer.text;
+    file.arrive();
+    await fixture.settle();
+    expect(fixture.staff.calls.filter((call) => /^(send|edit|POST) /.test(call))).toEqual([]);
+    expect(fixture.state().composer?.buffer.text).toBe(before);
+    await fixture.press('escape', 'enter');
+    expect(sent(fixture)).toEqual(['files id-plan.pdf', `send ${item.id} plain See`]);
+  });
+
+  test('do not send as a note what was sent as an answer', async () => {
+    const fixture = await writing();
+    const file = held('plan.pdf');
+    fixture.model.composer.attach([file]);
+    await fixture.press('See', 'enter', 'ctrl+n');
+    file.arrive();
+    await fixture.settle();
+    expect(sent(fixture)).toEqual([]);
+    expect(fixture.state().composer).toMatchObject({ note: true, buffer: { text: 'See' } });
+  });
+
+  test('leave nothing on its way once a colleague has the conversation', async () => {
+    const fixture = await writing();
+    const file = held('plan.pdf');
+    fixture.model.composer.attach([file]);
+    await fixture.press('See', 'enter');
+    expect(fixture.model.composer.isLeaving()).toBe(true);
+    fixture.staff.change(item.id, { assignedTo: ann, assignedToName: 'Ann' });
+    file.arrive();
+    await fixture.settle();
+    expect(sent(fixture)).toEqual([]);
+    expect(fixture.flash()).toBe('Ann has this conversation: only notes can be added.');
+    expect(fixture.model.composer.isLeaving()).toBe(false);
   });
 
   test('that failed are neither sent nor lost, and can be tried again or taken out', async () => {

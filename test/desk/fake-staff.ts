@@ -553,12 +553,13 @@ export class FakeStaff {
   ): Promise<StaffMessage> {
     this.calls.push(`edit ${messageId} ${patch.contentFormat} ${patch.content}`);
     await this.#answer('edit');
-    const before = this.#state.rooms[id]?.messages.find((one) => one.id === messageId);
+    const before = this.messages.get(id)?.find((one) => one.id === messageId);
     if (before === undefined) throw sdkError('not_found', 'There is no such message.', 404);
     const edited: StaffMessage = { ...before, ...patch, editedAt: iso(start + 9_000_000) };
     const replace = (messages: readonly StaffMessage[] = []): StaffMessage[] =>
       messages.map((one) => (one.id === messageId ? edited : one));
     this.messages.set(id, replace(this.messages.get(id)));
+    if (this.#state.rooms[id] === undefined) throw sdkError('unknown', 'The message is not here any more.');
     this.setRoom(id, { messages: replace(this.#state.rooms[id]?.messages) });
     this.emit('message:updated', edited);
     return edited;

@@ -50,18 +50,25 @@ export interface ModelFixtureOptions {
   readonly prepare?: (staff: FakeStaff) => void;
 }
 
-/** A console that is signed in and has loaded its queue. */
-export async function createModelFixture(
-  items: readonly StaffConversationListItem[],
-  options: ModelFixtureOptions = {},
-): Promise<ModelFixture> {
-  // What the model loads on use is there: what is waited for is turns of the loop, and no file.
+/** What the model loads on use is there: what is waited for is turns of the loop, and no file. */
+async function loadLate(): Promise<void> {
   await Promise.all([
     import('../../src/desk/ai-draft.ts'),
     import('../../src/desk/conflicts.ts'),
     import('../../src/desk/file-upload.ts'),
     import('../../src/desk/lexical-markdown.ts'),
+    import('../../src/desk/message-edits.ts'),
+    import('../../src/desk/outer-editor.ts'),
+    import('../../src/desk/refusals.ts'),
   ]);
+}
+
+/** A console that is signed in and has loaded its queue. */
+export async function createModelFixture(
+  items: readonly StaffConversationListItem[],
+  options: ModelFixtureOptions = {},
+): Promise<ModelFixture> {
+  await loadLate();
   const staff = new FakeStaff(items, options.role);
   const kept = new Map(options.drafts);
   const drafts: DraftStore = {

@@ -207,6 +207,7 @@ export const desk: Readonly<Record<MoreText, Text>> = {
   chooseMessage: 'اختر رسالة أولًا.',
   everythingSent: 'كل الرسائل أُرسلت.',
   onlyOwn: 'لا يمكن تغيير إلا رسائلك.',
+  changeKept: 'تعديلك محفوظ: عدّل الرسالة مرة أخرى.',
   fileSaved: 'حُفظ باسم {name}.',
   fileOpens: 'يُفتح {name} في برنامج آخر.',
   noFileHere: 'لا يوجد ملف هنا.',

@@ -182,6 +182,7 @@ export const desk: Readonly<Record<MoreText, Text>> = {
   chooseMessage: 'Wählen Sie zuerst eine Nachricht.',
   everythingSent: 'Alle Nachrichten sind gesendet.',
   onlyOwn: 'Nur Ihre eigenen Nachrichten können geändert werden.',
+  changeKept: 'Ihre Änderung ist noch da: Ändern Sie die Nachricht noch einmal.',
   fileSaved: 'Gespeichert als {name}.',
   fileOpens: '{name} wird in einem anderen Programm geöffnet.',
   noFileHere: 'Hier ist keine Datei.',

@@ -177,6 +177,7 @@ export const desk: Readonly<Record<MoreText, Text>> = {
   chooseMessage: 'Elija primero un mensaje.',
   everythingSent: 'Todos los mensajes están enviados.',
   onlyOwn: 'Solo se pueden cambiar sus propios mensajes.',
+  changeKept: 'Su cambio se conserva: edite el mensaje otra vez.',
   fileSaved: 'Guardado como {name}.',
   fileOpens: '{name} se abre en otro programa.',
   noFileHere: 'Aquí no hay ningún archivo.',

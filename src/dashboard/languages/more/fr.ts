@@ -179,6 +179,7 @@ export const desk: Readonly<Record<MoreText, Text>> = {
   chooseMessage: 'Choisissez d’abord un message.',
   everythingSent: 'Tous les messages sont envoyés.',
   onlyOwn: 'Seuls vos propres messages peuvent être modifiés.',
+  changeKept: 'Votre modification est conservée : modifiez de nouveau le message.',
   fileSaved: 'Enregistré sous {name}.',
   fileOpens: '{name} s’ouvre dans un autre programme.',
   noFileHere: 'Il n’y a pas de fichier ici.',

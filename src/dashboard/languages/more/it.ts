@@ -177,6 +177,7 @@ export const desk: Readonly<Record<MoreText, Text>> = {
   chooseMessage: 'Scelga prima un messaggio.',
   everythingSent: 'Tutti i messaggi sono inviati.',
   onlyOwn: 'Si possono modificare solo i propri messaggi.',
+  changeKept: 'La modifica è conservata: modifichi di nuovo il messaggio.',
   fileSaved: 'Salvato come {name}.',
   fileOpens: '{name} si apre in un altro programma.',
   noFileHere: 'Qui non c’è alcun file.',

@@ -177,6 +177,7 @@ export const desk: Readonly<Record<MoreText, Text>> = {
   chooseMessage: 'Kies eerst een bericht.',
   everythingSent: 'Alle berichten zijn verzonden.',
   onlyOwn: 'Alleen uw eigen berichten kunt u wijzigen.',
+  changeKept: 'Uw wijziging is bewaard: bewerk het bericht opnieuw.',
   fileSaved: 'Opgeslagen als {name}.',
   fileOpens: '{name} wordt in een ander programma geopend.',
   noFileHere: 'Hier is geen bestand.',

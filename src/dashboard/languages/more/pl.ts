@@ -196,6 +196,7 @@ export const desk: Readonly<Record<MoreText, Text>> = {
   chooseMessage: 'Najpierw wybierz wiadomość.',
   everythingSent: 'Wszystkie wiadomości są wysłane.',
   onlyOwn: 'Można zmieniać tylko własne wiadomości.',
+  changeKept: 'Zmiana jest zachowana: edytuj wiadomość jeszcze raz.',
   fileSaved: 'Zapisano jako {name}.',
   fileOpens: '{name} otwiera się w innym programie.',
   noFileHere: 'Nie ma tu pliku.',

@@ -177,6 +177,7 @@ export const desk: Readonly<Record<MoreText, Text>> = {
   chooseMessage: 'Escolha primeiro uma mensagem.',
   everythingSent: 'Todas as mensagens foram enviadas.',
   onlyOwn: 'Só pode alterar as suas próprias mensagens.',
+  changeKept: 'A sua alteração está guardada: edite a mensagem outra vez.',
   fileSaved: 'Guardado como {name}.',
   fileOpens: '{name} abre-se noutro programa.',
   noFileHere: 'Não há aqui nenhum ficheiro.',
