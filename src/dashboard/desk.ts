@@ -127,6 +127,17 @@ export interface Desk {
 
 let current: Desk | null = null;
 
+/** Asks before the page is left with something that was sent and is still on its way. */
+function guard(event: BeforeUnloadEvent): void {
+  if (current?.model.composer.isLeaving() === true) event.preventDefault();
+}
+
+/** Loads the page anew, for another member or none. Unasked: this one has left already. */
+export function beginAnew(): void {
+  removeEventListener('beforeunload', guard);
+  location.reload();
+}
+
 /** The desk of this page; made at the first call, which nothing is asked by. */
 export function desk(): Desk {
   if (current !== null) return current;
@@ -188,7 +199,7 @@ export function desk(): Desk {
     if (state.session !== null && state.session !== taken) {
       taken = state.session;
       // Another member's conversations are none of this one's business.
-      if (member !== '' && member !== state.session.member.id) return location.reload();
+      if (member !== '' && member !== state.session.member.id) return beginAnew();
       if (member === '' && handedOverDrafts(state.session.member.id).list().length > 0)
         void import('./draft-keeper.ts').then(({ takeBack }) => takeBack(model, drafts));
       member = state.session.member.id;
@@ -200,6 +211,7 @@ export function desk(): Desk {
     deskState.value = state;
     return undefined;
   });
+  addEventListener('beforeunload', guard);
   addEventListener('focus', () => {
     model.setFocused(true);
     void import('./rights.ts').then(({ checkRightsAgain }) => checkRightsAgain()).catch(() => undefined);

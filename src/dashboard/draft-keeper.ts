@@ -3,7 +3,7 @@
 import type { DeskController } from '../desk/desk-controller.ts';
 import type { DraftStore } from '../desk/drafts.ts';
 import { call, errorCode, staffClient } from './api.ts';
-import { desk } from './desk.ts';
+import { beginAnew, desk } from './desk.ts';
 import { handedOverDrafts } from './storage.ts';
 import { t } from './words.ts';
 
@@ -34,11 +34,14 @@ export async function handOverDrafts(drafts: DraftStore, memberId: string): Prom
 
 /**
  * Takes back what was handed over from this device. What can't be asked for now is asked for the next time.
- * @returns the conversations whose drafts are here again
+ * @param taken told of each conversation as soon as its draft is here again
  */
-export async function takeBackDrafts(drafts: DraftStore, memberId: string): Promise<readonly string[]> {
+export async function takeBackDrafts(
+  drafts: DraftStore,
+  memberId: string,
+  taken: (id: string) => void,
+): Promise<void> {
   const handedOver = handedOverDrafts(memberId);
-  const taken: string[] = [];
   for (const [id, note] of handedOver.list()) {
     try {
       const { draft } = await call<{ draft: { content: string } | null }>('GET', pathOf(id));
@@ -49,7 +52,7 @@ export async function takeBackDrafts(drafts: DraftStore, memberId: string): Prom
           // Of the two mistakes, taking an answer for a note is the harmless one.
           note: note || here?.note === true,
         });
-        taken.push(id);
+        taken(id);
       }
       handedOver.remove(id);
       await call('DELETE', pathOf(id));
@@ -57,20 +60,17 @@ export async function takeBackDrafts(drafts: DraftStore, memberId: string): Prom
       if (errorCode(error) === 'not_found') handedOver.remove(id);
     }
   }
-  return taken;
 }
 
 /** The drafts that the service kept since the member signed out here. */
-export async function takeBack(model: DeskController, drafts: DraftStore): Promise<void> {
-  const taken = await takeBackDrafts(drafts, model.context.memberId);
-  if (taken.length === 0) return;
-  model.store.set({ drafted: new Set(drafts.ids()) });
-  const { composer } = model.store.get();
-  const draft = composer === null ? null : drafts.get(composer.conversationId);
-  if (composer === null || draft === null || !taken.includes(composer.conversationId)) return;
-  // Its conversation was opened before the draft came; what was written since stands behind it in the store.
-  model.composer.setNote(draft.note);
-  model.composer.setText(draft.text, draft.text.length);
+export function takeBack(model: DeskController, drafts: DraftStore): Promise<void> {
+  return takeBackDrafts(drafts, model.context.memberId, (id) => {
+    model.store.set({ drafted: new Set(drafts.ids()) });
+    const draft = drafts.get(id);
+    // Its conversation was opened before the draft came; what was written since stands behind it in the store, and what is
+    // typed from now on must not take its place there.
+    if (draft !== null && model.store.get().composer?.conversationId === id) model.composer.setDraft(draft);
+  });
 }
 
 /** Ends the session, and begins anew: nothing of the member stays in this page, and no draft on this device. */
@@ -87,6 +87,6 @@ export async function signOut(): Promise<void> {
   } finally {
     // Not by the hash, which would close the conversation over a socket that is closing itself.
     history.replaceState(null, '', location.pathname + location.search);
-    location.reload();
+    beginAnew();
   }
 }

@@ -297,6 +297,47 @@ describe('a shift of two operators', () => {
     await close();
   });
 
+  test('a note that comes back while an answer is begun there is a note, before what was written since', async () => {
+    await visitorAsks('Nell Note', 'And then?');
+    const { page, close } = await openDesk();
+    await signIn(page, noa);
+    await row(page, 'Nell Note').click();
+    await page.getByRole('button', { name: 'Internal note' }).click();
+    await composer(page).fill('What a pain');
+    await page.getByRole('button', { name: /^Account/ }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.getByLabel('Password').waitFor();
+    const { promise: begun, resolve } = Promise.withResolvers<void>();
+    await routeLoaded(page, '**/draft', async (route) => {
+      await begun;
+      await route.continue();
+    });
+    await signIn(page, noa);
+    await row(page, 'Nell Note').click();
+    await composer(page).fill('later');
+    resolve();
+    await eventually(async () => expect(await composer(page).inputValue()).toBe('What a pain\nlater'));
+    await page.getByRole('button', { name: 'Add note' }).waitFor();
+    await composer(page).fill('');
+    await close();
+  });
+
+  test('a page asks before it is left with a message that is on its way', async () => {
+    await visitorAsks('Wim Way', 'Are you leaving?');
+    const { page, problems, close } = await openDesk();
+    await signIn(page, noa);
+    await row(page, 'Wim Way').click();
+    await page.getByRole('button', { name: 'Internal note' }).click();
+    await page.context().setOffline(true);
+    await composer(page).fill('Not yet');
+    await composer(page).press('Enter');
+    await log(page).getByText('Not yet').waitFor();
+    await page.evaluate('void setTimeout(() => location.reload())');
+    await eventually(async () => expect((await problems()).join()).toContain('dialog'));
+    expect(await log(page).getByText('Not yet').count()).toBe(1);
+    await close();
+  });
+
   test('by keyboard alone', async () => {
     await visitorAsks('Kim Keys', 'Is anyone there?');
     const { page, problems, close } = await openDesk();
