@@ -24,6 +24,8 @@ export class ConversationController {
   #cancelDetail = (): void => undefined;
   #readUpTo = '';
   #readAt = 0;
+  /** How often was joined: answers to an earlier time are dropped. */
+  #joins = 0;
 
   constructor(context: DeskContext) {
     this.#context = context;
@@ -220,17 +222,21 @@ export class ConversationController {
   async #join(id: string): Promise<void> {
     const { client } = this.#context;
     const unread = this.#context.item(id)?.unreadCount ?? 0;
+    this.#joins += 1;
+    const join = this.#joins;
     try {
       const [room] = await Promise.all([
         client.join(id),
         this.#needsNoDetail(id) ? undefined : this.#loadDetail(id),
       ]);
       if (this.#open?.id !== id) return client.leave(id);
+      if (join !== this.#joins) return undefined;
       this.#set(id, { room, problem: null, unreadFrom: firstUnread(room, unread) });
       this.markRead();
       this.loadOlder();
       if (this.#context.state.panes === 3 && !this.#context.asksLess) this.loadEarlierConversations();
     } catch (error) {
+      if (join !== this.#joins) return undefined;
       const isMissing = asSdkError(error).code === 'not_found';
       this.#set(id, {
         problem: isMissing ? this.#context.say('conversationGone') : errorMessage(error, this.#context.say),

@@ -54,7 +54,8 @@ export class StaffRooms {
     };
     this.#rooms.set(id, here);
     here.ready ??= this.#open(here).catch((error: unknown) => {
-      this.#rooms.delete(id);
+      // It may have been left and joined again since.
+      if (this.#rooms.get(id) === here) this.#rooms.delete(id);
       throw error;
     });
     await here.ready;

@@ -169,6 +169,22 @@ describe('the room', () => {
     expect(fixture.state().open?.room?.messages).toEqual([]);
     expect(Object.keys(fixture.staff.client.getState().rooms)).toEqual([other.id]);
   });
+
+  test('of a conversation that is open once more is not hidden when the first time fails', async () => {
+    const fixture = await createModelFixture([item, other], {
+      prepare: (staff) => staff.messages.set(item.id, [buildMessage(item, 'of the first')]),
+    });
+    const release = fixture.staff.hold('join');
+    for (const { id } of [item, other, item]) {
+      fixture.model.open(id);
+      await fixture.settle();
+    }
+    fixture.staff.failures.set('join', sdkError('network'));
+    release();
+    await fixture.settle();
+    expect(fixture.state().open?.problem).toBeNull();
+    expect(inSight(fixture).join('\n')).toContain('of the first');
+  });
 });
 
 describe('seen', () => {

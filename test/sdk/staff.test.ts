@@ -274,6 +274,38 @@ describe('a connection that is gone', () => {
   });
 });
 
+describe('a room that is joined again while the first request hangs', () => {
+  it('is not taken away when that one fails', async () => {
+    const id = await accepted();
+    const hanging = Promise.withResolvers<void>();
+    let asked = 0;
+    const client = aClient({
+      fetch: async (url, request) => {
+        if (request.method === 'GET' && url.includes(`/conversations/${id}/messages`)) {
+          asked += 1;
+          if (asked === 1) {
+            await hanging.promise;
+            // Refused for good: nothing asks once more.
+            return browserEnvironment().fetch(url.replace(id, crypto.randomUUID()), request);
+          }
+        }
+        return browserEnvironment().fetch(url, request);
+      },
+    });
+    await client.resume(member.token);
+    const first = client.join(id);
+    client.leave(id);
+    await client.join(id);
+    hanging.resolve();
+    await expect(first).rejects.toMatchObject({ status: 404 });
+    expect(client.getState().rooms[id]?.loaded).toBe(true);
+    await createMessage(visitor, id, 'heard');
+    await eventually(() =>
+      expect(client.getState().rooms[id]?.messages.map(({ content }) => content)).toContain('heard'),
+    );
+  });
+});
+
 describe('a live message', () => {
   it('costs no request: not the one that is watched, with its mark, and not one in another room', async () => {
     const watched = await accepted();
