@@ -5,10 +5,11 @@ import type { StaffConversationListItem } from '../protocol/entities.ts';
 import type { QueueFilter, StaffClient, StaffState } from '../sdk/staff-types.ts';
 import { asSdkError, isRetryable } from '../sdk/error.ts';
 import { errorMessage, type DeskContext } from './desk-context.ts';
-import { QueueSearch } from './queue-search.ts';
+import { pageAfter, QueueSearch } from './queue-search.ts';
 import {
   compareItems,
   cursorIndex,
+  keepCursor,
   shownCursor,
   shownRows,
   tabFilters,
@@ -22,7 +23,6 @@ import {
 } from './queue.ts';
 
 const pageSize = 50;
-const maxPageSize = 100;
 /** What is asked for before the socket is open: more than a window shows at once, and quickly here. */
 const firstRows = 20;
 /** The next page is asked for when the cursor is so many rows from the end. */
@@ -79,11 +79,10 @@ export class QueueController {
     const { tab: shown } = this.#queue;
     const wanted = [...new Set<Tab>(['pending', 'mine', shown])];
     const shownCount = tabRows(this.#queue, shown, this.#context.memberId).length;
-    const limit = Math.min(maxPageSize, Math.max(pageSize, shownCount));
     const answers = await Promise.all(
       wanted.map(async (tab) => ({
         tab,
-        ...(await this.#list({ ...tabFilters[tab], limit: tab === shown ? limit : pageSize })),
+        ...(await this.#listFirst(tab, Math.max(pageSize, tab === shown ? shownCount : 0))),
       })),
     );
     const keep = new Set(answers.flatMap(({ conversations }) => conversations.map(({ id }) => id)));
@@ -142,14 +141,7 @@ export class QueueController {
       lists = updateTotals(lists, was, item, memberId);
     }
     if (lists !== before.lists) this.#moves += 1;
-    const index = cursorIndex(shownRows(before, memberId), shownCursor(before));
-    const next = { ...before, items, lists };
-    const after = shownRows(next, memberId);
-    const cursor = shownCursor(next);
-    const still = after.findIndex(({ id }) => id === cursor);
-    // The conversation under the cursor has left the list: the one that took its place is next.
-    const at = still >= 0 ? still : Math.min(Math.max(index, 0), after.length - 1);
-    store.set({ queue: withCursor(next, after, at) });
+    store.set({ queue: keepCursor(before, { ...before, items, lists }, memberId) });
     // Something new, or removed at the service: erased, or past its retention.
     if (unknown || (items.length < before.items.length && !this.#trimming)) this.#scheduleRecount();
     this.#trim();
@@ -201,6 +193,20 @@ export class QueueController {
     // An event has overtaken the answer, whose count may be that of before it.
     if (this.#moves !== moves) this.#scheduleRecount();
     return answer;
+  }
+
+  /** The first rows of a tab, as many as are wanted, page by page. */
+  async #listFirst(tab: Tab, wanted: number): ReturnType<StaffClient['listConversations']> {
+    const rows: StaffConversationListItem[] = [];
+    for (;;) {
+      const { conversations, total } = await this.#list({
+        ...tabFilters[tab],
+        ...pageAfter(rows.length, wanted),
+      });
+      rows.push(...conversations);
+      if (conversations.length === 0 || rows.length >= Math.min(wanted, total))
+        return { conversations: rows, total };
+    }
   }
 
   #placeCursor(index: number): void {

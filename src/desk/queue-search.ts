@@ -2,7 +2,7 @@
 // too late.
 import type { QueueFilter } from '../sdk/staff-types.ts';
 import { errorMessage, type DeskContext } from './desk-context.ts';
-import { emptySearch, type QueueLists, type QueueView, type Search } from './queue.ts';
+import { emptySearch, keepCursor, type QueueLists, type QueueView, type Search } from './queue.ts';
 
 const searchAfterMs = 200;
 const maxPageSize = 100;
@@ -33,7 +33,7 @@ export class QueueSearch {
   async showView(view: QueueView): Promise<void> {
     this.#cancel();
     this.#setQueue({ search: { ...emptySearch, typing: false, view } });
-    await this.#find([]);
+    await this.#find([], this.#pageSize);
   }
 
   /** @param text the words as they stand in the field now */
@@ -43,7 +43,7 @@ export class QueueSearch {
     this.#round += 1;
     if (text.trim() === '') return this.#set({ ids: null, total: 0, loading: false, problem: null });
     this.#set({ loading: true });
-    this.#cancel = this.#context.schedule(searchAfterMs, () => void this.#find([]));
+    this.#cancel = this.#context.schedule(searchAfterMs, () => void this.#find([], this.#pageSize));
     return undefined;
   }
 
@@ -63,13 +63,14 @@ export class QueueSearch {
   async loadMore(): Promise<void> {
     const { search } = this.#queue;
     if (search === null || search.loading || search.ids === null || search.ids.length >= search.total) return;
-    await this.#find(search.ids);
+    await this.#find(search.ids, search.ids.length + this.#pageSize);
   }
 
   /** Asks again for what was found; the cursor stays. */
   async reload(): Promise<void> {
     const { search } = this.#queue;
-    if (search !== null && search.ids !== null) await this.#find([], search.cursor);
+    if (search === null || search.ids === null) return;
+    await this.#find([], Math.max(this.#pageSize, search.ids.length), true);
   }
 
   get #queue(): QueueLists {
@@ -85,30 +86,55 @@ export class QueueSearch {
     if (search !== null) this.#setQueue({ search: { ...search, ...patch } });
   }
 
-  /** @param before what is shown already; @param cursor where the cursor stands after a first page */
-  async #find(before: readonly string[], cursor: string | null = null): Promise<void> {
+  /**
+   * Asks page by page.
+   * @param before what is shown already; the pages follow it
+   * @param wanted how many there are to be then, as far as there are so many
+   * @param isAgain what was asked before is asked anew: the cursor stays where it is when the answer comes
+   */
+  async #find(before: readonly string[], wanted: number, isAgain = false): Promise<void> {
     const { client, mode } = this.#context;
     const { search } = this.#queue;
     if (search === null) return;
-    const shown = before.length === 0 && search.view !== null ? (search.ids?.length ?? 0) : 0;
-    const limit = Math.min(maxPageSize, Math.max(this.#pageSize, shown));
     const question: QueueFilter = search.view === null ? { q: search.text.trim() } : search.view.query;
     this.#round += 1;
     const round = this.#round;
     this.#set({ loading: true, problem: null });
     try {
-      const { conversations, total } = await client.listConversations(
-        { ...question, limit, offset: before.length, mode: question.mode ?? mode },
-        { again: false },
-      );
-      if (round !== this.#round) return;
-      const known = new Set(before);
-      const ids = [...before, ...conversations.map(({ id }) => id).filter((id) => !known.has(id))];
-      this.#set({ ids, total, loading: false, ...(before.length === 0 && { cursor }) });
-      if (before.length === 0) this.#onNewRows();
+      const found = new Set(before);
+      for (;;) {
+        const known = found.size;
+        const { conversations, total } = await client.listConversations(
+          { ...question, ...pageAfter(known, wanted), mode: question.mode ?? mode },
+          { again: false },
+        );
+        if (round !== this.#round) return;
+        for (const { id } of conversations) found.add(id);
+        // Rows may have moved between the pages: one that holds nothing new is the last.
+        if (found.size >= Math.min(wanted, total) || found.size === known)
+          return this.#found([...found], total, before.length > 0 || isAgain);
+      }
     } catch (error) {
       if (round === this.#round)
         this.#set({ loading: false, problem: errorMessage(error, this.#context.say) });
     }
   }
+
+  /** @param keepsCursor false: the rows are other ones than before, and the cursor goes to the first */
+  #found(ids: readonly string[], total: number, keepsCursor: boolean): void {
+    const before = this.#queue;
+    const { search } = before;
+    if (search === null) return;
+    const next = { ...search, ids, total, loading: false };
+    if (keepsCursor)
+      return this.#setQueue(keepCursor(before, { ...before, search: next }, this.#context.memberId));
+    this.#setQueue({ search: { ...next, cursor: null } });
+    this.#onNewRows();
+    return undefined;
+  }
+}
+
+/** What a page is asked for by, after so many rows. @param wanted how many rows there are to be in all */
+export function pageAfter(rows: number, wanted: number): Pick<QueueFilter, 'limit' | 'offset'> {
+  return { limit: Math.min(maxPageSize, wanted - rows), offset: rows };
 }

@@ -193,6 +193,14 @@ export function withCursor(
   return { ...queue, lists: { ...queue.lists, [queue.tab]: { ...queue.lists[queue.tab], cursor } } };
 }
 
+/** The queue after its rows have changed: where the cursor's conversation has left them, the one in its place is next. */
+export function keepCursor(before: QueueLists, next: QueueLists, memberId: string): QueueLists {
+  const index = cursorIndex(shownRows(before, memberId), shownCursor(before));
+  const rows = shownRows(next, memberId);
+  const still = rows.findIndex(({ id }) => id === shownCursor(next));
+  return withCursor(next, rows, still >= 0 ? still : Math.min(Math.max(index, 0), rows.length - 1));
+}
+
 /** Corrects the counts by how one conversation changed; `before` undefined: it was not known. */
 export function updateTotals(
   lists: QueueLists['lists'],

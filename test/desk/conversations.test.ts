@@ -329,6 +329,23 @@ describe('interruptions', () => {
     expect(fixture.flash()).toBe('Connected again; everything is up to date.');
   });
 
+  test('all rows that were there are there again afterwards, and the cursor where it stood', async () => {
+    const fixture = await createModelFixture(
+      Array.from({ length: 180 }, (_, index) => buildConversation(index + 1)),
+    );
+    const rows = (): readonly { readonly id: string }[] => shownRows(fixture.state().queue, me);
+    for (const index of [45, 95, 145, 150]) {
+      fixture.model.queue.moveTo(index);
+      await fixture.settle();
+    }
+    const cursor = cursorOf(fixture);
+    expect(cursor).toBe(rows()[150]?.id);
+    fixture.staff.connect('offline');
+    fixture.staff.connect('online');
+    await fixture.settle();
+    expect([rows().length, cursorOf(fixture)]).toEqual([180, cursor]);
+  });
+
   test('a queue that could not be read afterwards is asked for again, one time after the other, until it is there', async () => {
     const fixture = await createModelFixture([buildConversation(1), buildConversation(2)]);
     fixture.staff.connect('offline', start + 8_000);

@@ -2,7 +2,7 @@
 import { inEnglish } from '../../src/desk/english.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { shownRows } from '../../src/desk/queue.ts';
+import { shownCursor, shownRows } from '../../src/desk/queue.ts';
 import { menuChoices } from '../../src/desk/menus.ts';
 import { parseSnoozeEnd, snoozeEnd } from '../../src/desk/snooze-times.ts';
 import { untilLabel } from '../../src/desk/time.ts';
@@ -368,6 +368,44 @@ describe('views', () => {
     expect([asked, fixture.state().viewCounts.get('v1')]).toEqual([1, 2]);
     await fixture.advance(6_000);
     expect([asked, fixture.state().viewCounts.get('v1')]).toEqual([2, 3]);
+  });
+
+  test('is asked for anew page by page, and the cursor stays where it was moved to in between', async () => {
+    const many = Array.from({ length: 230 }, (_, index) =>
+      buildConversation(index + 1, { tags: ['refund'] }),
+    );
+    const fixture = await withViews(many);
+    await fixture.press('V', '1');
+    fixture.model.queue.moveTo(45);
+    await fixture.settle();
+    for (const index of [90, 140, 190, 229]) {
+      fixture.model.queue.moveTo(index);
+      await fixture.settle();
+    }
+    fixture.model.queue.moveTo(150);
+    const cursor = (): string | null => shownCursor(fixture.state().queue);
+    const before = cursor();
+    expect([names(fixture).length, before]).toEqual([230, shownRows(fixture.state().queue, me)[150]?.id]);
+    const release = fixture.staff.hold('list');
+    await fixture.staff.client.tag(one.id, 'late');
+    await fixture.advance(6_000);
+    await fixture.press('j', 'j');
+    const moved = cursor();
+    expect(moved).not.toBe(before);
+    release();
+    await fixture.settle();
+    expect([names(fixture).length, cursor()]).toEqual([230, moved]);
+  });
+
+  test('whose row under the cursor has gone has the one in its place under it', async () => {
+    const many = Array.from({ length: 5 }, (_, index) => buildConversation(index + 1, { tags: ['refund'] }));
+    const fixture = await withViews(many);
+    await fixture.press('V', '1', 'j', 'j');
+    expect(names(fixture)).toEqual([5, 4, 3, 2, 1].map((number) => `Visitor ${number}`));
+    await fixture.staff.client.untag(many[2]!.id, 'refund');
+    await fixture.advance(6_000);
+    expect(names(fixture)).toEqual([5, 4, 2, 1].map((number) => `Visitor ${number}`));
+    expect(shownCursor(fixture.state().queue)).toBe(many[1]!.id);
   });
 
   test('one is written as a line that begins with what is shown, word by word; it is shown then', async () => {
