@@ -5,6 +5,7 @@ import { textOfNames } from '../sdk/attachments.ts';
 import type { OutgoingMessage } from '../sdk/types.ts';
 import {
   applyCommand,
+  cannedQuery,
   composerFor,
   hasContent,
   hasText,
@@ -167,15 +168,13 @@ export class ComposerController {
   /** Typed text at the caret. A slash at the beginning asks for the canned replies. */
   type(text: string): void {
     this.change((now) => withBuffer(now, buffers.insert(now.buffer, text)));
-    if (this.#context.state.cannedReplies === null && this.state?.buffer.text.startsWith('/') === true)
-      void this.suggestions.loadCannedReplies();
+    if (this.state !== null && cannedQuery(this.state) !== null) void this.suggestions.loadCannedReplies();
   }
 
   /** The whole text as a face's own field has it. @param caret in UTF-16 units */
   setText(text: string, caret: number): void {
     this.change((now) => withBuffer(now, buffers.taken(now.buffer, text, caret)));
-    if (this.#context.state.cannedReplies === null && this.state?.buffer.text.startsWith('/') === true)
-      void this.suggestions.loadCannedReplies();
+    if (this.state !== null && cannedQuery(this.state) !== null) void this.suggestions.loadCannedReplies();
   }
 
   paste(text: string): void {

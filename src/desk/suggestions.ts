@@ -14,13 +14,19 @@ import {
 } from './composer.ts';
 import type { DeskContext } from './desk-context.ts';
 
+/** Canned replies that are older are asked for again when their list is opened: a colleague may have changed one. */
+const repliesKeptMs = 60_000;
+
 export interface Suggestions {
   /** Runs a command on the list of canned replies while it is shown; false: it is none of the list's. */
   run(command: CommandName): boolean;
   insertReply(reply: CannedReply): void;
   /** Completes the name that is being typed. */
   insertName(person: Nameable): void;
+  /** Asks for the canned replies, unless they were asked for lately; the old ones are there until the answer comes. */
   loadCannedReplies(): Promise<void>;
+  /** One of them was changed here: they are asked for again when they are wanted. */
+  forgetCannedReplies(): void;
   askDraft(): Promise<void>;
 }
 
@@ -28,6 +34,7 @@ export interface Suggestions {
 export function createSuggestions(context: DeskContext, set: (next: ComposerState) => void): Suggestions {
   const { store } = context;
   const composer = (): ComposerState | null => store.get().composer;
+  const replies = createReplies(context);
 
   function choices(): readonly CannedReply[] {
     const now = composer();
@@ -60,10 +67,10 @@ export function createSuggestions(context: DeskContext, set: (next: ComposerStat
 
   function run(command: CommandName): boolean {
     const naming = mentions();
-    const replies = choices();
+    const fitting = choices();
     const list: readonly (() => void)[] =
       naming === null
-        ? replies.map((reply) => () => insertReply(reply))
+        ? fitting.map((reply) => () => insertReply(reply))
         : naming.people.map((person) => () => insertName(person));
     const now = composer();
     if (now === null || list.length === 0) return false;
@@ -94,16 +101,31 @@ export function createSuggestions(context: DeskContext, set: (next: ComposerStat
     return ask(context, set);
   }
 
-  return { run, insertReply, insertName, loadCannedReplies: () => loadCannedReplies(context), askDraft };
+  return {
+    run,
+    insertReply,
+    insertName,
+    loadCannedReplies: replies.load,
+    forgetCannedReplies: replies.forget,
+    askDraft,
+  };
 }
 
-/** Asked for once; again after a failure. Their texts are kept as one types them. */
-async function loadCannedReplies(context: DeskContext): Promise<void> {
+interface Replies {
+  load(): Promise<void>;
+  forget(): void;
+}
+
+/** The canned replies, asked for when they are wanted. Their texts are kept as one types them. */
+function createReplies(context: DeskContext): Replies {
   const { client, store } = context;
-  if (store.get().cannedReplies !== null) return;
-  store.set({ cannedReplies: [] });
-  const all: CannedReply[] = [];
-  try {
+  let loading: Promise<void> | null = null;
+  let askedAt = 0;
+  /** Answers of an earlier round are dropped. */
+  let round = 0;
+
+  async function ask(): Promise<readonly CannedReply[]> {
+    const all: CannedReply[] = [];
     const { editableText } = await import('./lexical-markdown.ts');
     for (;;) {
       const { cannedReplies, total } = await client.call<{ cannedReplies: CannedReply[]; total: number }>(
@@ -117,11 +139,35 @@ async function loadCannedReplies(context: DeskContext): Promise<void> {
           contentFormat: 'plain' as const,
         })),
       );
-      store.set({ cannedReplies: [...all] });
-      if (cannedReplies.length === 0 || all.length >= total || all.length >= 1_000) return;
+      if (cannedReplies.length === 0 || all.length >= total || all.length >= 1_000) return all;
     }
-  } catch (error) {
-    store.set({ cannedReplies: null });
-    context.report(error);
   }
+
+  async function take(): Promise<void> {
+    round += 1;
+    const asked = round;
+    askedAt = context.now();
+    try {
+      const cannedReplies = await ask();
+      if (asked === round) store.set({ cannedReplies });
+    } catch (error) {
+      // Where there are older ones, they do; they are asked for again in a while.
+      if (asked === round && store.get().cannedReplies === null) context.report(error);
+    } finally {
+      if (asked === round) loading = null;
+    }
+  }
+
+  return {
+    load: () => {
+      const isFresh = store.get().cannedReplies !== null && context.now() - askedAt < repliesKeptMs;
+      if (!isFresh) loading ??= take();
+      return loading ?? Promise.resolve();
+    },
+    forget: () => {
+      round += 1;
+      loading = null;
+      store.set({ cannedReplies: null });
+    },
+  };
 }

@@ -7,6 +7,9 @@ import { editableText } from '../../src/desk/lexical-markdown.ts';
 import { markdownToLexical } from '../../src/text/markdown.ts';
 import { sizeLimits } from '../../src/protocol/codes.ts';
 import { sdkError } from '../../src/sdk/error.ts';
+import { cannedLines } from '../../src/cli/console/views/conversation-lines.ts';
+import { layoutOfState } from '../../src/cli/console/views/pane-layout.ts';
+import { textOf } from '../../src/cli/console/text/wrap.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { createModelFixture, type ModelFixture } from './model-fixture.ts';
 import { buildConversation, buildMessage, ann, mine, own } from './fake-staff.ts';
@@ -489,6 +492,60 @@ describe('canned replies', () => {
     const fixture = await writing();
     await fixture.press('1', '/', '2', 'enter');
     expect(sent(fixture)).toEqual(['plain 1/2']);
+  });
+});
+
+describe('canned replies that are changed elsewhere', () => {
+  const corrected = [{ ...cannedReplies[0], shortcut: 're', content: 'Keep it' }];
+  const listed = (fixture: ModelFixture): (string | undefined)[] | undefined =>
+    fixture.state().cannedReplies?.map(({ content }) => content);
+
+  test('are there when the list is opened after a minute; the old ones stand until then', async () => {
+    const fixture = await writing();
+    await fixture.press('/', 'backspace');
+    const before = listed(fixture);
+    const answer = Promise.withResolvers<object>();
+    fixture.staff.answers.set('GET /canned-replies', () => answer.promise);
+    await fixture.press('/', 'backspace');
+    expect(listed(fixture)).toEqual(before);
+    await fixture.advance(60_000);
+    await fixture.press('/', 're');
+    expect(listed(fixture)).toEqual(before);
+    answer.resolve({ cannedReplies: corrected, total: 1 });
+    await fixture.settle();
+    expect(listed(fixture)).toEqual(['Keep it']);
+    await fixture.press('enter');
+    expect(text(fixture)).toBe('Keep it');
+  });
+
+  test('are never offered as they were after a change here, nor by an answer from before it', async () => {
+    const fixture = await writing();
+    const early = Promise.withResolvers<object>();
+    fixture.staff.answers.set('GET /canned-replies', () => early.promise);
+    await fixture.press('/', 'backspace');
+    fixture.model.composer.suggestions.forgetCannedReplies();
+    fixture.staff.answers.set('GET /canned-replies', () => ({ cannedReplies: corrected, total: 1 }));
+    await fixture.press('/');
+    early.resolve({ cannedReplies, total: 3 });
+    await fixture.settle();
+    expect(listed(fixture)).toEqual(['Keep it']);
+  });
+
+  test('are said to load as long as they do', async () => {
+    const fixture = await writing();
+    const answer = Promise.withResolvers<object>();
+    fixture.staff.answers.set('GET /canned-replies', () => answer.promise);
+    const lines = (): string => {
+      const { composer } = fixture.state();
+      const shown =
+        composer === null ? [] : cannedLines(fixture.state(), composer, layoutOfState(fixture.state()));
+      return shown.map(textOf).join(' ').trim();
+    };
+    await fixture.press('/');
+    expect(lines()).toBe('Loading…');
+    answer.resolve({ cannedReplies: [], total: 0 });
+    await fixture.settle();
+    expect(lines()).toMatch(/^No canned replies yet/);
   });
 });
 

@@ -66,7 +66,7 @@ export function Canned({ composer }: { readonly composer: ComposerState }): JSX.
   const query = cannedQuery(composer);
   if (query === null) return null;
   const fitting = fittingReplies(replies, query);
-  if (fitting.length === 0) return <p class="canned empty">{t('noCanned')}</p>;
+  if (fitting.length === 0) return <p class="canned empty">{t(replies === null ? 'loading' : 'noCanned')}</p>;
   const at = Math.min(composer.cannedIndex ?? 0, fitting.length - 1);
   // Around the chosen one, so that it is always in sight.
   const from = Math.max(0, Math.min(at - 3, fitting.length - 8));

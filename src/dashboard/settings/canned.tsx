@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import type { CannedReply } from '../../protocol/entities.ts';
 import type { Tag } from '../../protocol/queue.ts';
 import { editableText } from '../../desk/lexical-markdown.ts';
+import { desk } from '../desk.ts';
 import { Button } from '../ui/button.tsx';
 import { Table } from '../ui/table.tsx';
 import { Form, type FieldSpec } from './form.tsx';
@@ -30,12 +31,16 @@ async function loadReplies(): Promise<readonly CannedReply[]> {
 export function Page(): JSX.Element {
   const replies = useLoaded(loadReplies);
   const [open, setOpen] = useState<CannedReply | null>(null);
+  const changed = async (): Promise<void> => {
+    desk().model.composer.suggestions.forgetCannedReplies();
+    await replies.reload();
+  };
   const save = async (body: object): Promise<void> => {
     const markdown = { ...body, contentFormat: 'markdown' };
     if (open === null) await rest('POST', '/staff/canned-replies', markdown);
     else await rest('PATCH', `/staff/canned-replies/${open.id}`, markdown);
     setOpen(null);
-    await replies.reload();
+    await changed();
   };
   return (
     <>
@@ -66,7 +71,7 @@ export function Page(): JSX.Element {
                         question={s('removeQuestion', { name: reply.shortcut })}
                         act={async () => {
                           await rest('DELETE', `/staff/canned-replies/${reply.id}`);
-                          await replies.reload();
+                          await changed();
                         }}
                       />
                     </div>

@@ -276,9 +276,11 @@ export function cannedLines(state: ViewState, composer: ComposerState, layout: P
   const most = Math.max(1, Math.min(8, messageRows - 1));
   if (list.length === 0) {
     const text =
-      state.cannedReplies === null || state.cannedReplies.length === 0
-        ? 'No canned replies yet: deskbell canned set NAME TEXT'
-        : 'No canned reply fits.';
+      state.cannedReplies === null
+        ? 'Loading…'
+        : state.cannedReplies.length === 0
+          ? 'No canned replies yet: deskbell canned set NAME TEXT'
+          : 'No canned reply fits.';
     return [fitLine([{ text: `   ${text}`, dim: true, italic: true }], columns)];
   }
   const index = Math.min(composer.cannedIndex ?? 0, list.length - 1);
