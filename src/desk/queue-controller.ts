@@ -12,6 +12,7 @@ import {
   keepCursor,
   shownCursor,
   shownRows,
+  shownSearch,
   tabFilters,
   tabRows,
   tabs,
@@ -123,7 +124,7 @@ export class QueueController {
   showUpTo(index: number): void {
     this.#inSight = { tab: this.#queue.tab, rows: index };
     if (index < this.#rows.length - aheadRows) return;
-    void (this.#queue.search === null ? this.#loadPage(this.#queue.tab) : this.search.loadMore());
+    void (shownSearch(this.#queue) === null ? this.#loadPage(this.#queue.tab) : this.search.loadMore());
   }
 
   /** Takes over what the client knows. */

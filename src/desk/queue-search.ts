@@ -2,7 +2,14 @@
 // too late.
 import type { QueueFilter } from '../sdk/staff-types.ts';
 import { errorMessage, type DeskContext } from './desk-context.ts';
-import { emptySearch, keepCursor, type QueueLists, type QueueView, type Search } from './queue.ts';
+import {
+  emptySearch,
+  keepCursor,
+  shownSearch,
+  type QueueLists,
+  type QueueView,
+  type Search,
+} from './queue.ts';
 
 const searchAfterMs = 200;
 const maxPageSize = 100;
@@ -22,11 +29,9 @@ export class QueueSearch {
     this.#onNewRows = onNewRows;
   }
 
+  /** The field has the keys; what the queue shows stays until the first letter. */
   begin(): void {
-    const { search } = this.#queue;
-    this.#setQueue({
-      search: search === null || search.view !== null ? emptySearch : { ...search, typing: true },
-    });
+    this.#setQueue({ search: { ...(this.#queue.search ?? emptySearch), typing: true } });
   }
 
   /** Shows what fits a view. */
@@ -47,12 +52,14 @@ export class QueueSearch {
     return undefined;
   }
 
-  /** The words stand; the keys are the list's again. */
+  /** The words stand, or the view does; the keys are the list's again. Without either the search is over. */
   confirm(): void {
-    this.#set({ typing: false });
+    if (shownSearch(this.#queue) === null) this.end();
+    else this.#set({ typing: false });
   }
 
   end(): void {
+    if (this.#queue.search === null) return;
     this.#cancel();
     this.#round += 1;
     this.#setQueue({ search: null });

@@ -158,9 +158,15 @@ const foundRows = new WeakMap<
   { ids: readonly string[]; rows: readonly StaffConversationListItem[] }
 >();
 
+/** What the queue shows in the tab's place; null: the tab, also as long as no word is searched for. */
+export function shownSearch({ search }: Pick<QueueLists, 'search'>): Search | null {
+  return search === null || (search.view === null && search.text.trim() === '') ? null : search;
+}
+
 /** What the queue shows: the search's finds, or the tab's conversations. */
 export function shownRows(queue: QueueLists, memberId: string): readonly StaffConversationListItem[] {
-  const { search, items, tab } = queue;
+  const { items, tab } = queue;
+  const search = shownSearch(queue);
   if (search === null) return tabRows(queue, tab, memberId);
   if (search.ids === null) return [];
   const earlier = foundRows.get(items);
@@ -173,7 +179,7 @@ export function shownRows(queue: QueueLists, memberId: string): readonly StaffCo
 
 /** The conversation under the cursor of what the queue shows. */
 export function shownCursor(queue: QueueLists): string | null {
-  return (queue.search ?? queue.lists[queue.tab]).cursor;
+  return (shownSearch(queue) ?? queue.lists[queue.tab]).cursor;
 }
 
 /** The place of the cursor among the rows; -1: there are none. A cursor on a row that is no longer there falls to the first. */
@@ -189,7 +195,8 @@ export function withCursor(
   index: number,
 ): QueueLists {
   const cursor = rows[index]?.id ?? null;
-  if (queue.search !== null) return { ...queue, search: { ...queue.search, cursor } };
+  const search = shownSearch(queue);
+  if (search !== null) return { ...queue, search: { ...search, cursor } };
   return { ...queue, lists: { ...queue.lists, [queue.tab]: { ...queue.lists[queue.tab], cursor } } };
 }
 

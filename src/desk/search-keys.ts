@@ -31,12 +31,12 @@ export class SearchKeys {
       case 'pageUp':
         return queue.move(-this.#context.face.queuePageSize());
       case 'open':
-        if (text.trim() === '') return queue.search.end();
         queue.search.confirm();
+        if (text.trim() === '') return undefined;
         if (shownRows(this.#context.state.queue, this.#context.memberId).length === 1) run('open');
         return undefined;
       case 'back':
-        return queue.search.end();
+        return text.trim() === '' ? queue.search.confirm() : queue.search.end();
       case 'nextUnread':
       case 'nextPane':
       case 'previousPane':

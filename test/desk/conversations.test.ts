@@ -158,6 +158,24 @@ describe('search', () => {
   });
 });
 
+describe('a search that is begun', () => {
+  test('leaves the tab’s rows and its cursor until the first letter, and when it is left without one', async () => {
+    const fixture = await createModelFixture([5, 4, 3].map((number) => buildConversation(number)));
+    await fixture.press('j', '/');
+    expect(names(fixture)).toEqual(['Visitor 5', 'Visitor 4', 'Visitor 3']);
+    await fixture.press('down');
+    fixture.model.queue.search.confirm();
+    expect(fixture.state().queue.search).toBeNull();
+    expect(cursorOf(fixture)).toBe(buildConversation(3).id);
+    await fixture.press('/', 'visitor 4');
+    await fixture.advance(500);
+    expect(names(fixture)).toEqual(['Visitor 4']);
+    // What was written is a search, also when the field is left.
+    fixture.model.queue.search.confirm();
+    expect([names(fixture), fixture.state().queue.search?.typing]).toEqual([['Visitor 4'], false]);
+  });
+});
+
 describe('acts', () => {
   test('accept: the conversation is open, its composer has the keys', async () => {
     const fixture = await createModelFixture([buildConversation(2), buildConversation(1)]);

@@ -370,6 +370,19 @@ describe('views', () => {
     expect([asked, fixture.state().viewCounts.get('v1')]).toEqual([2, 3]);
   });
 
+  test('stays while a search is begun over it, until the first letter', async () => {
+    const fixture = await withViews([buildConversation(9, { tags: ['refund'] }), two, three]);
+    await fixture.press('V', '1', '/');
+    expect([names(fixture), fixture.state().queue.search?.typing]).toEqual([['Visitor 9'], true]);
+    await fixture.press('escape');
+    expect(fixture.state().queue.search).toMatchObject({ view: { id: 'v1' }, typing: false });
+    await fixture.press('/', 'visitor 5');
+    await fixture.advance(500);
+    expect([names(fixture), fixture.state().queue.search?.view]).toEqual([['Visitor 5'], null]);
+    await fixture.press('escape');
+    expect(fixture.state().queue.search).toBeNull();
+  });
+
   test('is asked for anew page by page, and the cursor stays where it was moved to in between', async () => {
     const many = Array.from({ length: 230 }, (_, index) =>
       buildConversation(index + 1, { tags: ['refund'] }),

@@ -6,7 +6,7 @@ import { partOf, usePart } from '../ui/on-use.ts';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { StaffConversationListItem } from '../../protocol/entities.ts';
 import { visitorName } from '../../desk/conversation-commands.ts';
-import { cursorIndex, shownCursor, shownRows, tabs, type Tab } from '../../desk/queue.ts';
+import { cursorIndex, shownCursor, shownRows, shownSearch, tabs, type Tab } from '../../desk/queue.ts';
 import { sanitizeLine } from '../../desk/sanitize-line.ts';
 import { desk, deskState } from '../desk.ts';
 import { Avatar } from '../ui/avatar.tsx';
@@ -62,7 +62,7 @@ function MarkedBar(): JSX.Element | null {
 
 function Views(): JSX.Element {
   const shown = useComputed(() => deskState.value.queue.tab).value;
-  const isSearching = useComputed(() => deskState.value.queue.search !== null).value;
+  const isSearching = useComputed(() => shownSearch(deskState.value.queue) !== null).value;
   const lists = useComputed(() => deskState.value.queue.lists).value;
   return (
     <nav class="views" aria-label={t('views')}>
@@ -122,6 +122,7 @@ function SearchField(): JSX.Element {
         onFocus={() => {
           if (deskState.value.queue.search?.typing !== true) queue.search.begin();
         }}
+
         onInput={(event) => queue.search.setText(event.currentTarget.value)}
       />
       {search === null ? null : (
@@ -218,7 +219,8 @@ function List(): JSX.Element {
 
 function Empty(): JSX.Element | null {
   const queue = useComputed(() => deskState.value.queue).value;
-  const { search, tab, lists } = queue;
+  const { tab, lists } = queue;
+  const search = shownSearch(queue);
   const problem = search === null ? lists[tab].problem : search.problem;
   const known = search === null ? lists[tab].horizon !== null : search.ids !== null;
   if (problem !== null) return <p class="empty bad">{problem}</p>;

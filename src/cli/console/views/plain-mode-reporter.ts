@@ -2,7 +2,7 @@
 import { hasText } from '../../../desk/composer.ts';
 import type { DeskController } from '../../../desk/desk-controller.ts';
 import type { DeskState, OpenConversation, ShownMessage } from '../../../desk/desk-state.ts';
-import { shownRows, type Tab } from '../../../desk/queue.ts';
+import { shownRows, shownSearch, type Tab } from '../../../desk/queue.ts';
 import { sanitizeLine } from '../text/sanitize-line.ts';
 import { shownMessages } from '../../../desk/shown-messages.ts';
 import { counted } from '../../../text/text.ts';
@@ -114,10 +114,9 @@ export class PlainReporter {
   #reportQueue(before: DeskState, now: DeskState): void {
     const { queue } = now;
     const list = queue.lists[queue.tab];
+    const search = shownSearch(queue);
     const isLoaded =
-      queue.search === null
-        ? list.horizon !== null && !list.loading
-        : queue.search.ids !== null && !queue.search.loading;
+      search === null ? list.horizon !== null && !list.loading : search.ids !== null && !search.loading;
     if (this.#isListWanted && isLoaded) {
       this.#isListWanted = false;
       this.#wasListed = true;
@@ -134,8 +133,9 @@ export class PlainReporter {
     const { queue } = this.#state;
     const rows = this.#rows;
     this.#numbered = rows.map(({ id }) => id);
-    const total = (queue.search ?? queue.lists[tab]).total ?? rows.length;
-    const title = queue.search === null ? tab : `Found for "${sanitizeLine(queue.search.text)}"`;
+    const search = shownSearch(queue);
+    const total = (search ?? queue.lists[tab]).total ?? rows.length;
+    const title = search === null ? tab : `Found for "${sanitizeLine(search.text)}"`;
     this.write(
       `${title}: ${counted(total, 'conversation')}.`,
       ...rows.map((item, index) => `${index + 1}. ${conversationText(item, this.#state)}`),

@@ -4,7 +4,15 @@ import { inEnglish } from '../../../desk/english.ts';
 import type { StaffConversationListItem } from '../../../protocol/entities.ts';
 import { visitorName } from '../../../desk/conversation-commands.ts';
 import type { PaneLayout } from './pane-layout.ts';
-import { cursorIndex, isSnoozed, shownCursor, shownRows, tabs, type Tab } from '../../../desk/queue.ts';
+import {
+  cursorIndex,
+  isSnoozed,
+  shownCursor,
+  shownRows,
+  shownSearch,
+  tabs,
+  type Tab,
+} from '../../../desk/queue.ts';
 import { isWatching } from '../../../desk/shown-messages.ts';
 import { sanitizeLine } from '../text/sanitize-line.ts';
 import type { ViewState } from './view-state.ts';
@@ -215,10 +223,9 @@ function drawRow(item: StaffConversationListItem, options: RowOptions, time: Spa
 
 function emptyLine(state: ViewState): string {
   const { queue } = state;
-  const { search } = queue;
+  const search = shownSearch(queue);
   if (search !== null) {
     if (search.problem !== null) return search.problem;
-    if (search.view === null && search.text.trim() === '') return 'Words of a message, a subject, a name.';
     if (search.view !== null) return search.ids === null ? 'Loading…' : 'No conversation fits this view.';
     return search.loading || search.ids === null ? 'Searching…' : 'Nothing found.';
   }
@@ -282,8 +289,13 @@ export function queueLines(state: ViewState, layout: PaneLayout, top: number): r
     lines.push(titleRule([{ text: what, bold: true }], found, columns, focused));
     lines.push(
       fitLine(
-        search.view === null
-          ? [{ text: ' / ', color: 'cyan', bold: true }, { text: sanitizeTypedLine(search.text) }]
+        search.view === null || search.typing
+          ? [
+              { text: ' / ', color: 'cyan', bold: true },
+              search.text === ''
+                ? { text: 'Words of a message, a subject, a name.', dim: true }
+                : { text: sanitizeTypedLine(search.text) },
+            ]
           : [{ text: ' Esc: back to the tabs', dim: true }],
         columns,
       ),
@@ -310,7 +322,7 @@ export function queueLines(state: ViewState, layout: PaneLayout, top: number): r
     );
   });
   const list = state.queue.lists[state.queue.tab];
-  if (lines.length < bodyRows && (search?.loading ?? list.loading))
+  if (lines.length < bodyRows && (shownSearch(state.queue)?.loading ?? list.loading))
     lines.push([{ text: '  loading…', dim: true }]);
   return fitHeight(lines, bodyRows, 'top');
 }

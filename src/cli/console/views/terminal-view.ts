@@ -4,7 +4,7 @@ import type { DeskController } from '../../../desk/desk-controller.ts';
 import type { Face, RowMotion } from '../../../desk/desk-context.ts';
 import type { DeskState } from '../../../desk/desk-state.ts';
 import type { EditBuffer } from '../../../desk/editing/buffer.ts';
-import { cursorIndex, shownCursor, shownRows } from '../../../desk/queue.ts';
+import { cursorIndex, shownCursor, shownRows, shownSearch } from '../../../desk/queue.ts';
 import { shownMessages } from '../../../desk/shown-messages.ts';
 import { createStore, type Store } from '../../../desk/store.ts';
 import { moveDown, moveRowEnd, moveRowStart, moveUp, onFirstRow, onLastRow } from '../text/row-motions.ts';
@@ -72,7 +72,7 @@ export class TerminalView implements Face {
     const state = this.get();
     const { queue, session } = state;
     const rows = shownRows(queue, session?.member.id ?? '');
-    const list = queue.search === null ? queue.tab : 'search';
+    const list = shownSearch(queue) === null ? queue.tab : 'search';
     const index = Math.max(0, cursorIndex(rows, shownCursor(queue)));
     const height = queueHeight(state, this.layout);
     const top = scrollTo(this.#queueTops.get(list) ?? 0, index, height, rows.length);
