@@ -34,6 +34,13 @@ export function dayOf(ms: number): string {
   return `${date.getFullYear()}-${date.getMonth()}-${date.getDate()}`;
 }
 
+/** Whether a moment is of the local day before, which may have 23 hours or 25. @param ms since the epoch, as `now` */
+export function isYesterday(ms: number, now: number): boolean {
+  const yesterday = new Date(now);
+  yesterday.setDate(yesterday.getDate() - 1);
+  return dayOf(ms) === dayOf(yesterday.getTime());
+}
+
 const weekdays = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
 const months = [
   'January',
@@ -55,9 +62,7 @@ export function dayLabel(iso: string, now: number): string {
   const date = new Date(iso);
   if (Number.isNaN(date.getTime())) return '';
   if (dayOf(date.getTime()) === dayOf(now)) return 'Today';
-  const yesterday = new Date(now);
-  yesterday.setDate(yesterday.getDate() - 1);
-  if (dayOf(date.getTime()) === dayOf(yesterday.getTime())) return 'Yesterday';
+  if (isYesterday(date.getTime(), now)) return 'Yesterday';
   const year = date.getFullYear() === new Date(now).getFullYear() ? '' : ` ${date.getFullYear()}`;
   return `${weekdays[date.getDay()] ?? ''} ${date.getDate()} ${months[date.getMonth()] ?? ''}${year}`;
 }

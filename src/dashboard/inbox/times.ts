@@ -1,5 +1,5 @@
 // Owns times as an operator reads them, in the language that is spoken. Formatters are made once: they are slow to make.
-import { dayOf } from '../../desk/time.ts';
+import { dayOf, isYesterday } from '../../desk/time.ts';
 import { locale, t } from '../words.ts';
 
 const made = new Map<string, Intl.DateTimeFormat>();
@@ -51,7 +51,7 @@ export function fullTime(iso: string): string {
 export function dayLabel(iso: string, now: number): string {
   const ms = Date.parse(iso);
   if (dayOf(ms) === dayOf(now)) return t('today');
-  if (dayOf(ms) === dayOf(now - 86_400_000)) return t('yesterday');
+  if (isYesterday(ms, now)) return t('yesterday');
   return format(ms, 'label', { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' });
 }
 

@@ -2,6 +2,14 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { Icon, type IconName } from './icon.tsx';
 
+type OnClick = (event: MouseEvent) => void;
+
+/** A button that is busy does nothing, but keeps the focus, which one that is disabled would lose. */
+function unlessBusy(busy: boolean, onClick: OnClick | undefined): OnClick | undefined {
+  // It sends no form either.
+  return busy ? (event) => event.preventDefault() : onClick;
+}
+
 export interface ButtonProps {
   readonly kind?: 'main' | 'plain' | 'quiet' | 'danger';
   readonly icon?: IconName;
@@ -9,9 +17,11 @@ export interface ButtonProps {
   readonly disabled?: boolean;
   /** Something is under way: it can't be pressed again. */
   readonly busy?: boolean;
+  /** In a dialog: it has the focus first. */
+  readonly autofocus?: boolean;
   readonly title?: string;
   readonly class?: string;
-  readonly onClick?: (event: MouseEvent) => void;
+  readonly onClick?: OnClick;
   readonly children?: ComponentChildren;
 }
 
@@ -22,6 +32,7 @@ export function Button({
   type = 'button',
   disabled = false,
   busy = false,
+  autofocus = false,
   title,
   class: more = '',
   onClick,
@@ -31,10 +42,12 @@ export function Button({
     <button
       type={type}
       class={`button ${kind} ${more}`}
-      disabled={disabled || busy}
+      disabled={disabled}
       aria-busy={busy}
+      aria-disabled={busy ? 'true' : undefined}
+      autofocus={autofocus}
       title={title}
-      onClick={onClick}
+      onClick={unlessBusy(busy, onClick)}
     >
       {icon === undefined ? null : <Icon name={icon} />}
       <span>{children}</span>
@@ -57,7 +70,7 @@ export interface IconButtonProps {
   readonly disabled?: boolean;
   readonly busy?: boolean;
   readonly class?: string;
-  readonly onClick: (event: MouseEvent) => void;
+  readonly onClick: OnClick;
 }
 
 /** A button that is a drawing only. */
@@ -79,8 +92,9 @@ export function IconButton({
       title={withKey(label, hint)}
       aria-pressed={pressed}
       aria-busy={busy}
-      disabled={disabled || busy}
-      onClick={onClick}
+      aria-disabled={busy ? 'true' : undefined}
+      disabled={disabled}
+      onClick={unlessBusy(busy, onClick)}
     >
       <Icon name={icon} />
     </button>

@@ -64,7 +64,7 @@ export interface ConfirmProps {
   readonly onNo: () => void;
 }
 
-/** A question for yes or no. */
+/** A question for yes or no. Enter says yes, as the keymap has it, unless what it does can't be undone. */
 export function Confirm({ question, yes, danger = false, onYes, onNo }: ConfirmProps): JSX.Element {
   return (
     <Dialog
@@ -73,8 +73,10 @@ export function Confirm({ question, yes, danger = false, onYes, onNo }: ConfirmP
       class="confirm"
       footer={
         <>
-          <Button onClick={onNo}>{t('cancel')}</Button>
-          <Button kind={danger ? 'danger' : 'main'} onClick={onYes}>
+          <Button autofocus={danger} onClick={onNo}>
+            {t('cancel')}
+          </Button>
+          <Button kind={danger ? 'danger' : 'main'} autofocus={!danger} onClick={onYes}>
             {yes}
           </Button>
         </>

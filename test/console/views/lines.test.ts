@@ -11,7 +11,13 @@ import {
 } from '../../../src/cli/console/views/line-layout.ts';
 import { sanitizeLine } from '../../../src/cli/console/text/sanitize-line.ts';
 import { textOf, widthOf } from '../../../src/cli/console/text/wrap.ts';
-import { dayLabel, longDuration, shortTimestamp, shortDuration } from '../../../src/desk/time.ts';
+import {
+  dayLabel,
+  isYesterday,
+  longDuration,
+  shortTimestamp,
+  shortDuration,
+} from '../../../src/desk/time.ts';
 
 const line = fc
   .array(fc.oneof(fc.string({ maxLength: 30 }), fc.constantFrom('家族', '👨‍👩‍👧‍👦', 'שלום', 'e\u0301')), {
@@ -106,6 +112,19 @@ describe('times', () => {
     expect(dayLabel('never', now)).toBe('');
     expect(shortTimestamp(at(2026, 10, 20, 23), now)).toBe('20 Nov');
     expect(shortTimestamp(new Date(2026, 10, 21, 0, 5).toISOString(), now)).toBe('00:05');
+  });
+
+  test('yesterday is the day before, also when that day had 23 hours', () => {
+    const before = process.env['TZ'];
+    process.env['TZ'] = 'Europe/Berlin';
+    try {
+      const now = Date.parse('2026-03-30T00:30:00+02:00');
+      expect(isYesterday(Date.parse('2026-03-29T12:00:00+02:00'), now)).toBe(true);
+      expect(isYesterday(Date.parse('2026-03-28T23:45:00+01:00'), now)).toBe(false);
+    } finally {
+      if (before === undefined) delete process.env['TZ'];
+      else process.env['TZ'] = before;
+    }
   });
 });
 
