@@ -11,7 +11,9 @@ import { createBrowserTools } from './desk-tools.ts';
 import { areLetterKeysOn } from './inbox/letter-keys.ts';
 import { isSoundOn, playSound, setSound } from './sound.ts';
 import type { DraftStore } from '../desk/drafts.ts';
+import { titleCount } from './page-title.ts';
 import type * as push from './push.ts';
+import { route, serverAddress } from './router.ts';
 import { createLocalDrafts, handedOverDrafts } from './storage.ts';
 import { toast } from './ui/toast.tsx';
 import { readSetting, say, t, withWords, writeSetting } from './words.ts';
@@ -93,7 +95,6 @@ function withNotifications(act: (file: typeof push) => Promise<void> | void): vo
 }
 
 function createNotifier(): Notifier {
-  const title = 'Deskbell';
   return {
     start: () => undefined,
     stop: () => undefined,
@@ -106,7 +107,7 @@ function createNotifier(): Notifier {
     clear: (conversationId) =>
       withNotifications(({ closeNotifications }) => closeNotifications(conversationId)),
     setCount: (count) => {
-      document.title = count === 0 ? title : `(${count}) ${title}`;
+      titleCount(count);
       const badged: { setAppBadge?: (count?: number) => Promise<void>; clearAppBadge?: () => Promise<void> } =
         navigator;
       const done = count === 0 ? badged.clearAppBadge?.() : badged.setAppBadge?.(count);
@@ -117,6 +118,20 @@ function createNotifier(): Notifier {
       return !isSoundOn();
     },
   };
+}
+
+/**
+ * The pages of one browser share its session: who has signed in in one of them is told to the others, before they send
+ * what waits in the name of the member before.
+ * @returns tells the others
+ */
+function watchMembers(onMember: (id: string) => void): (id: string) => void {
+  // Behind another prefix there may be another server.
+  const pages = new BroadcastChannel(`deskbell.member ${serverAddress()}`);
+  pages.addEventListener('message', ({ data }: MessageEvent<unknown>) => {
+    if (typeof data === 'string') onMember(data);
+  });
+  return (id) => pages.postMessage(id);
 }
 
 export interface Desk {
@@ -191,6 +206,9 @@ export function desk(): Desk {
       },
     },
   });
+  const tellMember = watchMembers((other) => {
+    if (member !== '' && other !== member) location.reload();
+  });
   let flash: DeskState['flash'] = null;
   let taken: DeskState['session'] = null;
   model.store.subscribe(() => {
@@ -203,6 +221,7 @@ export function desk(): Desk {
       if (member === '' && handedOverDrafts(state.session.member.id).list().length > 0)
         void import('./draft-keeper.ts').then(({ takeBack }) => takeBack(model, drafts));
       member = state.session.member.id;
+      tellMember(member);
       session.value = state.session;
       signedOutNote.value = null;
     }
@@ -212,14 +231,18 @@ export function desk(): Desk {
     return undefined;
   });
   addEventListener('beforeunload', guard);
+  // What is open is before the member's eyes: not behind the settings, nor in a tab that was not looked at yet.
+  const tellFocus = (): void =>
+    model.setFocused(
+      route.value.page === 'inbox' && document.visibilityState === 'visible' && document.hasFocus(),
+    );
+  route.subscribe(tellFocus);
   addEventListener('focus', () => {
-    model.setFocused(true);
+    tellFocus();
     void import('./rights.ts').then(({ checkRightsAgain }) => checkRightsAgain()).catch(() => undefined);
   });
-  addEventListener('blur', () => model.setFocused(false));
-  document.addEventListener('visibilitychange', () =>
-    model.setFocused(document.visibilityState === 'visible' && document.hasFocus()),
-  );
+  addEventListener('blur', tellFocus);
+  document.addEventListener('visibilitychange', tellFocus);
   current = { model, keymap, drafts };
   return current;
 }

@@ -28,7 +28,11 @@ async function compareRights(): Promise<void> {
   const now = await call<StaffSession>('GET', '/session');
   const { store } = desk().model;
   const before = store.get().session;
-  if (before === null || before.member.id !== now.member.id || before.member.role === now.member.role) return;
+  if (before === null) return undefined;
+  // Another member has signed in to this browser, whose session is not for the desk of the one before.
+  if (before.member.id !== now.member.id) return location.reload();
+  if (before.member.role === now.member.role) return undefined;
   store.set({ session: now });
   toast(say('rightsChanged'), now.member.role === 'admin' ? 'good' : 'bad');
+  return undefined;
 }

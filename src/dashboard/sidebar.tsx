@@ -4,6 +4,7 @@ import { useComputed } from '@preact/signals';
 import { waitingCount } from '../desk/notifications.ts';
 import { session } from './api.ts';
 import { deskState, signOut } from './desk.ts';
+import { paneCount } from './inbox/layout.ts';
 import { go, hrefOf, route } from './router.ts';
 import { Icon } from './ui/icon.tsx';
 import { initials } from './ui/initials.ts';
@@ -14,9 +15,12 @@ export function Sidebar(): JSX.Element {
   const waiting = useComputed(() => waitingCount(deskState.value)).value;
   const at = route.value.page;
   const member = session.value?.member;
+  const openId = useComputed(() => deskState.value.open?.id ?? null).value;
+  // From the settings one comes back to what is open, unless there is no room for it beside the list.
+  const back = at === 'settings' && openId !== null && paneCount.value > 1 ? hrefOf('c', openId) : '#/';
   return (
     <nav class="sidebar" aria-label="Deskbell">
-      <a class="side-link" href="#/" aria-current={at === 'inbox' ? 'page' : undefined}>
+      <a class="side-link" href={back} aria-current={at === 'inbox' ? 'page' : undefined}>
         <Icon name="inbox" />
         <span>{t('inbox')}</span>
         {waiting > 0 ? (

@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { JSX } from 'preact';
 import { visitorApiPrefix } from '../protocol/codes.ts';
 import type { OwnAccount, PasskeyRequest } from '../protocol/sign-in.ts';
+import { titlePage } from './page-title.ts';
 import { serverAddress } from './router.ts';
 import { parse, post, refusedSentence, type Pending, type Refused } from './sign-in-calls.ts';
 import { Button } from './ui/button.tsx';
@@ -59,9 +60,7 @@ export function SignIn({ note, organization: fixed, known, onDone }: SignInProps
   const [busy, setBusy] = useState(false);
   const [pending, setPending] = useState<Pending | null>(null);
   const [forgot, setForgot] = useState(false);
-  useEffect(() => {
-    document.title = `${t('signIn')} · Deskbell`;
-  }, []);
+  useEffect(() => titlePage(t('signIn')), []);
 
   const step = async (path: string, body: object): Promise<void> => {
     setBusy(true);

@@ -40,7 +40,12 @@ export function Inbox(): JSX.Element {
       class={`inbox panes-${panes}`}
       style={{ '--queue': `${widths.queue.value}px`, '--visitor': `${widths.visitor.value}px` }}
       onFocusIn={(event) => {
-        const pane = event.target instanceof Element ? event.target.closest('[data-pane]') : null;
+        const at = event.target instanceof Element ? event.target : null;
+        // The field of the search was left: letters are the list's again.
+        const { search } = model.store.get().queue;
+        if (search?.typing === true && at?.matches('[data-field=search]') !== true)
+          model.queue.search.confirm();
+        const pane = at?.closest('[data-pane]') ?? null;
         const name = pane?.getAttribute('data-pane');
         if (name === 'queue' || name === 'conversation' || name === 'composer') model.setFocus(name);
       }}
@@ -100,7 +105,12 @@ function useAddress(openId: string | null): void {
     else model.open(wanted);
   }, [wanted]);
   useEffect(() => {
-    if (openId !== null && openId !== wanted) go(hrefOf('c', openId));
+    // As it is by now: the address may have closed or opened one just before.
+    const now = model.store.get().open?.id ?? null;
+    if (now === wanted) return;
+    if (now !== null) go(hrefOf('c', now));
+    // What was closed here is not to be opened by a reload, and a link to it is to open it.
+    else go('#/', { replace: true });
   }, [openId]);
 }
 

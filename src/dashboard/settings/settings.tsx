@@ -2,6 +2,7 @@
 import type { ComponentType, JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { session } from '../api.ts';
+import { titlePage } from '../page-title.ts';
 import { go, hrefOf, route } from '../router.ts';
 import { toast } from '../ui/toast.tsx';
 import css from '../styles/settings.css';
@@ -78,7 +79,7 @@ function OpenPage({ page, rest, readOnly }: OpenPageProps): JSX.Element {
   const [failed, setFailed] = useState(false);
   useEffect(() => {
     let gone = false;
-    document.title = `${page.title()} · Deskbell`;
+    const untitle = titlePage(page.title());
     page.load().then(
       (loaded) => {
         if (!gone) setPage(() => loaded.Page);
@@ -87,6 +88,7 @@ function OpenPage({ page, rest, readOnly }: OpenPageProps): JSX.Element {
     );
     return () => {
       gone = true;
+      untitle();
     };
   }, [page]);
   return (
