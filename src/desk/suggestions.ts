@@ -12,10 +12,8 @@ import {
   type ComposerState,
   type MentionChoices,
 } from './composer.ts';
+import type { Replies } from './canned-replies.ts';
 import type { DeskContext } from './desk-context.ts';
-
-/** Canned replies that are older are asked for again when their list is opened: a colleague may have changed one. */
-const repliesKeptMs = 60_000;
 
 export interface Suggestions {
   /** Runs a command on the list of canned replies while it is shown; false: it is none of the list's. */
@@ -34,7 +32,7 @@ export interface Suggestions {
 export function createSuggestions(context: DeskContext, set: (next: ComposerState) => void): Suggestions {
   const { store } = context;
   const composer = (): ComposerState | null => store.get().composer;
-  const replies = createReplies(context);
+  let replies: Promise<Replies> | null = null;
 
   function choices(): readonly CannedReply[] {
     const now = composer();
@@ -105,69 +103,12 @@ export function createSuggestions(context: DeskContext, set: (next: ComposerStat
     run,
     insertReply,
     insertName,
-    loadCannedReplies: replies.load,
-    forgetCannedReplies: replies.forget,
+    // What asks for them is loaded with the first list.
+    loadCannedReplies: async () => {
+      replies ??= import('./canned-replies.ts').then(({ createReplies }) => createReplies(context));
+      return (await replies).load();
+    },
+    forgetCannedReplies: () => void replies?.then(({ forget }) => forget()),
     askDraft,
-  };
-}
-
-interface Replies {
-  load(): Promise<void>;
-  forget(): void;
-}
-
-/** The canned replies, asked for when they are wanted. Their texts are kept as one types them. */
-function createReplies(context: DeskContext): Replies {
-  const { client, store } = context;
-  let loading: Promise<void> | null = null;
-  let askedAt = 0;
-  /** Answers of an earlier round are dropped. */
-  let round = 0;
-
-  async function ask(): Promise<readonly CannedReply[]> {
-    const all: CannedReply[] = [];
-    const { editableText } = await import('./lexical-markdown.ts');
-    for (;;) {
-      const { cannedReplies, total } = await client.call<{ cannedReplies: CannedReply[]; total: number }>(
-        'GET',
-        `/canned-replies?limit=100&offset=${all.length}`,
-      );
-      all.push(
-        ...cannedReplies.map((reply) => ({
-          ...reply,
-          content: editableText(reply),
-          contentFormat: 'plain' as const,
-        })),
-      );
-      if (cannedReplies.length === 0 || all.length >= total || all.length >= 1_000) return all;
-    }
-  }
-
-  async function take(): Promise<void> {
-    round += 1;
-    const asked = round;
-    askedAt = context.now();
-    try {
-      const cannedReplies = await ask();
-      if (asked === round) store.set({ cannedReplies });
-    } catch (error) {
-      // Where there are older ones, they do; they are asked for again in a while.
-      if (asked === round && store.get().cannedReplies === null) context.report(error);
-    } finally {
-      if (asked === round) loading = null;
-    }
-  }
-
-  return {
-    load: () => {
-      const isFresh = store.get().cannedReplies !== null && context.now() - askedAt < repliesKeptMs;
-      if (!isFresh) loading ??= take();
-      return loading ?? Promise.resolve();
-    },
-    forget: () => {
-      round += 1;
-      loading = null;
-      store.set({ cannedReplies: null });
-    },
   };
 }

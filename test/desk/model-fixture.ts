@@ -54,6 +54,7 @@ export interface ModelFixtureOptions {
 async function loadLate(): Promise<void> {
   await Promise.all([
     import('../../src/desk/ai-draft.ts'),
+    import('../../src/desk/canned-replies.ts'),
     import('../../src/desk/conflicts.ts'),
     import('../../src/desk/file-upload.ts'),
     import('../../src/desk/lexical-markdown.ts'),
