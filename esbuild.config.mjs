@@ -227,7 +227,14 @@ export function compress(text) {
 }
 
 /** What terser may do: what compresses best for the files that are loaded first. */
-const compressing = { passes: 3, reduce_funcs: true, sequences: 0, hoist_vars: false, booleans: true };
+const compressing = {
+  passes: 3,
+  hoist_funs: true,
+  reduce_funcs: true,
+  sequences: 0,
+  hoist_vars: false,
+  booleans: true,
+};
 
 /**
  * A browser's file as it is shipped: what esbuild leaves, terser still shortens.
