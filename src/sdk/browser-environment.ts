@@ -70,8 +70,8 @@ export function browserEnvironment(): Environment {
     random: Math.random,
     newId,
     // Even looking at it throws where the browser's settings or a sandbox block it.
-    storage: (kind) => (document && tryOrUndefined(() => globals[`${kind}Storage`])) ?? null,
-    locks: (document && navigator?.locks) ?? null,
+    storage: (kind) => document && tryOrUndefined(() => globals[`${kind}Storage`]),
+    locks: document && navigator?.locks,
     openChannel: document && Channel ? (name) => new Channel(name) : null,
     watchPage,
   };

@@ -8,9 +8,9 @@ import { asSdkError, isRetryable } from './error.ts';
 import { createHttpClient } from './http.ts';
 import { sendLive } from './live.ts';
 import { closeOutbox, emptyOutbox } from './outbox.ts';
-import { publish } from './rooms.ts';
+import { enterRooms, publish } from './rooms.ts';
 import type { Environment, InitOptions, SdkEvents } from './types.ts';
-import { loadConfig, onConfig, openDraft, refreshList } from './visitor-requests.ts';
+import { loadConfig, onConfig, openDraft, keepList } from './visitor-requests.ts';
 import { createVisitorConnection } from './visitor-connection.ts';
 import { begin, join, stepDown, storedId } from './visitor-tabs.ts';
 
@@ -58,9 +58,10 @@ export async function start(core: Core, options: InitOptions, env: Environment):
   core.connection_ = createVisitorConnection(core, base);
   const unwatch = env.watchPage((what) => {
     if (!core.visitorId_) return;
-    if (what === 'suspend') stepDown(core);
-    else if (!core.tabs_) join(core);
+    if (what === 'suspend') return stepDown(core);
+    if (!core.tabs_) join(core);
     core.connection_.wake_();
+    enterRooms(core);
     resume(core);
   });
   core.end_ = () => {
@@ -70,12 +71,12 @@ export async function start(core: Core, options: InitOptions, env: Environment):
   const stored = storedId(core) ?? '';
   if (stored && (visitorId ?? stored) === stored) {
     begin(core);
-    refreshList(core).catch(core.report_);
+    keepList(core);
   }
   if (config) return onConfig(core, config);
   await loadConfig(core).catch((error: unknown) => {
     // Not reached: the outbox works all the same, and the configuration comes with the connection.
-    if (!isRetryable(asSdkError(error))) throw error;
+    if (!isRetryable(error)) throw error;
     core.report_(error);
   });
 }

@@ -38,8 +38,8 @@ const openTimeoutMs = 15_000;
 const pongTimeoutMs = 10_000;
 
 /** How long to wait before an attempt: 1 s doubling to 30 s, of which up to half is taken off at random. */
-export function backoff(attempt: number, random: number): number {
-  return Math.min(maxBackoffMs, minBackoffMs * 2 ** attempt) * (1 - random / 2);
+export function backoff(attempt: number, env: Pick<Environment, 'random'>): number {
+  return Math.min(maxBackoffMs, minBackoffMs * 2 ** attempt) * (1 - env.random() / 2);
 }
 
 /** Ends a socket, and what it still says is not heard. */
@@ -79,7 +79,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   const comeBack = (waitMs = 0): void => {
     release();
     if (!wanted) return;
-    timer(Math.max(waitMs, backoff(attempt, env.random())), connect);
+    timer(Math.max(waitMs, backoff(attempt, env)), connect);
     attempt += 1;
     setStatus('offline');
   };

@@ -1,7 +1,7 @@
 // What the parts of the visitor's engine share: state, events, and what one tab tells
 // the others. Holds no rule about conversations or sending.
 import { createEmitter, type Emitter } from './emitter.ts';
-import { tryOrUndefined, type sdkError } from './error.ts';
+import { tryOrUndefined } from './error.ts';
 import type { HttpClient } from './http.ts';
 import type { EventFrame } from './connection.ts';
 import type {
@@ -12,6 +12,7 @@ import type {
   KeyValueStorage,
   OutgoingMessage,
   SdkConversation,
+  SdkError,
   SdkEvents,
   SdkMessage,
   SdkState,
@@ -43,8 +44,8 @@ export interface RawConversation {
   readonly updatedAt: string;
 }
 
-/** An error in a form that storage and channels carry. */
-export type SdkErrorArgs = Parameters<typeof sdkError>;
+/** An error as storage and channels carry it. */
+export type CarriedError = Omit<SdkError, 'stack'>;
 
 export interface OutboxEntry {
   /** The `clientMessageId`: however often it is sent, it is stored once. */
@@ -60,8 +61,8 @@ export interface OutboxEntry {
   readonly choice?: string;
   /** Ms since the epoch by the page's clock; entries go out in this order. */
   readonly at: number;
-  /** Why it was refused for good, as `sdkError` takes it; it waits for a retry. */
-  readonly failure?: SdkErrorArgs | undefined;
+  /** Why it was refused for good; it waits for a retry. */
+  readonly failure?: CarriedError | undefined;
   /** The stored message that it seems to be: the answer has yet to say so. Empty: none. */
   readonly echo: string;
   /** Confirmed, but its place among the others has not been heard yet; no longer in storage. Empty: not yet. */
@@ -88,7 +89,7 @@ export interface TabMessages {
   put(entry: OutboxEntry): void;
   removed(key: string): void;
   sent(key: string, message: RawMessage): void;
-  failed(key: string, failure: SdkErrorArgs): void;
+  failed(key: string, failure: CarriedError): void;
   waiting(until: number | null): void;
 }
 
@@ -185,7 +186,7 @@ export function normalizeOutgoing(
 }
 
 /** The keys in a storage that begin alike. */
-export function keysWithPrefix(storage: KeyValueStorage | null, prefix: string): string[] {
+export function keysWithPrefix(storage: KeyValueStorage | null | undefined, prefix: string): string[] {
   return Array.from(
     { length: tryOrUndefined(() => storage?.length) ?? 0 },
     (_, index) => storage?.key(index) ?? '',

@@ -16,7 +16,7 @@ export interface Core extends Store, OutboxCore {
   /** What names in storage begin with. */
   prefix_: string;
   keyPrefix_: string;
-  storage_: KeyValueStorage | null;
+  storage_: KeyValueStorage | null | undefined;
   visitorId_: string;
   /** Settled once the page's visitor was named: an application may demand a proven identity before all else. */
   named_?: Promise<unknown>;

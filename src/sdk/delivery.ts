@@ -1,6 +1,6 @@
 // Sends what the outbox holds, one entry after another and as often as needed; each is stored once. The leading tab sends
 // for all. Must not know sockets.
-import { toSdkMessage, type OutboxEntry, type RawMessage, type SdkErrorArgs } from './context.ts';
+import { toSdkMessage, type OutboxEntry, type RawMessage, type CarriedError } from './context.ts';
 import { backoff } from './connection.ts';
 import { asSdkError, isRetryable } from './error.ts';
 import { dropEntry, findEntry, keepEntry, messageOfEntry, shown, type OutboxCore } from './outbox-entries.ts';
@@ -13,16 +13,20 @@ export function takeCaller({ waiting_: waiting }: OutboxCore, key: string): Retu
   return caller;
 }
 
+/** It turned out to be another than the one it was taken for, which gets its own key back. */
+function release(core: OutboxCore, { conversationId, echo }: OutboxEntry, id?: string): void {
+  if (echo !== id) core.messages_(conversationId)?.patch_(echo, { key: echo });
+}
+
 /** An entry was stored, by this tab or another. */
 export function onSent(core: OutboxCore, key: string, raw: RawMessage): void {
   const entry = findEntry(core, key);
   if (!entry || entry.sentAs) return;
-  const { conversationId, echo } = entry;
+  const { conversationId } = entry;
   const { id } = raw;
   const message = { ...toSdkMessage(raw, conversationId, core.visitorId_), key };
   const thread = core.messages_(conversationId);
-  // It turned out to be another than the one it was taken for.
-  if (echo && echo !== id) thread?.patch_(echo, { key: echo });
+  release(core, entry, id);
   if (thread?.find_(id)) dropEntry(core, key);
   else {
     const confirmed = { ...entry, sentAs: id };
@@ -35,10 +39,11 @@ export function onSent(core: OutboxCore, key: string, raw: RawMessage): void {
 }
 
 /** An entry was refused for good. */
-export function onFailed(core: OutboxCore, key: string, failure: SdkErrorArgs): void {
+export function onFailed(core: OutboxCore, key: string, failure: CarriedError): void {
   const entry = findEntry(core, key);
   if (!entry) return;
-  const refused = { ...entry, failure };
+  release(core, entry);
+  const refused = { ...entry, echo: '', failure };
   keepEntry(core, refused);
   core.publish_();
   const message = messageOfEntry(refused);
@@ -65,7 +70,8 @@ async function deliver(
     await core.request_<{ message: RawMessage }>('POST', `/conversations/${conversationId}/messages`, {
       body,
       retries_: 0,
-      fetch_: { keepalive: true },
+      // A browser refuses a body over 64 KiB then, as if the service could not be reached; a character takes up to six bytes.
+      fetch_: { keepalive: entry.content.length < 10_000 },
     })
   ).message;
   onSent(core, key, message);
@@ -82,25 +88,24 @@ export async function flush(core: OutboxCore): Promise<void> {
   const { env_: env } = core;
   if (core.busy_ || !core.isLeader_()) return;
   core.cancelRetry_?.();
+  waitUntil(core, null);
   const entry = core.entries_.find((one) => !one.failure && !one.sentAs);
   if (!entry) return;
   core.busy_ = true;
   try {
     await deliver(core, entry);
     core.failures_ = 0;
-    waitUntil(core, null);
   } catch (thrown) {
     const error = asSdkError(thrown);
-    const { code, message, status, retryAfter, cause } = error;
     if (isRetryable(error)) {
-      const wait = (retryAfter ?? 0) * 1000;
-      waitUntil(core, wait ? env.now() + wait : null);
-      core.cancelRetry_ = env.after(wait || backoff(core.failures_, env.random()), () => void flush(core));
+      const wait = (error.retryAfter ?? 0) * 1000;
+      if (wait) waitUntil(core, env.now() + wait);
+      core.cancelRetry_ = env.after(wait || backoff(core.failures_, env), () => void flush(core));
       core.failures_ += 1;
       core.emit_('error', error);
       return;
     }
-    const failure: SdkErrorArgs = [code, message, status, retryAfter, cause];
+    const failure = { ...error, message: error.message };
     onFailed(core, entry.key, failure);
     core.broadcast_('failed', entry.key, failure);
   } finally {
@@ -109,7 +114,7 @@ export async function flush(core: OutboxCore): Promise<void> {
   return flush(core);
 }
 
-/** Goes on at once, unless the service said when. */
+/** Goes on at once, unless the service said when and that is still to come. */
 export function resume(core: OutboxCore): void {
-  if (core.state_().retryAt === null) void flush(core);
+  if ((core.state_().retryAt ?? 0) <= core.env_.now()) void flush(core);
 }

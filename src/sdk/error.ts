@@ -25,7 +25,8 @@ export function asSdkError(thrown: unknown): SdkError {
  * True when the same request may succeed later: the service was not reached, is busy, or broke. The same as
  * the protocol's table of codes says, by status, so that the table stays out of the page.
  */
-export function isRetryable({ code, status = 0 }: SdkError): boolean {
+export function isRetryable(thrown: unknown): boolean {
+  const { code, status = 0 } = asSdkError(thrown);
   return code === 'network' || status === 408 || status === 429 || status >= 500;
 }
 

@@ -26,7 +26,10 @@ export async function sendLive(
   message: LiveMessage,
 ): Promise<RawMessage | undefined> {
   const cursor = core.messages_(conversationId)?.syncCursor_() ?? '';
-  if (!cursor || !core.connection_.send_('message:send', { conversationId, ...message })) return undefined;
+  if (!cursor) return undefined;
+  // It may have been refused once, and does not come back by itself then.
+  core.connection_.start_();
+  if (!core.connection_.send_('message:send', { conversationId, ...message })) return undefined;
   listen(core, conversationId, cursor);
   return new Promise((resolve) => {
     core.sendingKey_ = message.clientMessageId;

@@ -8,7 +8,7 @@ import {
   type OutboxEntry,
   type RawMessage,
 } from './context.ts';
-import { tryOrUndefined, sdkError } from './error.ts';
+import { tryOrUndefined } from './error.ts';
 import type { MessageList } from './message-list.ts';
 import type { Environment, KeyValueStorage, SdkMessage, Undo } from './types.ts';
 
@@ -19,8 +19,8 @@ export type LiveMessage = Pick<OutboxEntry, 'content' | 'contentFormat' | 'perso
 
 /** What the outbox knows, and what it asks of those around it. */
 export interface OutboxCore extends Context {
-  /** Null: there is none. */
-  readonly storage_: KeyValueStorage | null;
+  /** Neither null nor undefined where there is one. */
+  readonly storage_: KeyValueStorage | null | undefined;
   /** What the names of this visitor's entries begin with. */
   readonly keyPrefix_: string;
   entries_: readonly OutboxEntry[];
@@ -97,7 +97,7 @@ export function messageOfEntry(entry: OutboxEntry): SdkMessage {
     message = {
       ...toSdkMessage(raw, conversationId, ''),
       state: failure ? 'failed' : 'sending',
-      ...(failure && { error: sdkError(...failure) }),
+      ...(failure && { error: Object.assign(new Error(), failure) }),
     };
     shown.set(entry, message);
   }

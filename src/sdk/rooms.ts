@@ -136,11 +136,13 @@ export async function markRead(core: Core, id: string): Promise<void> {
   await core.request_('POST', `/conversations/${id}/read`, { body: { messageId } });
 }
 
-/** Where each room's catching up begins. */
-export function syncCursors({ rooms_: rooms }: Core): [string, string][] {
-  return [...rooms.values()]
-    .map(({ id_, messages_: thread }): [string, string] => [id_, thread.syncCursor_()])
-    .filter(([, after]) => after);
+/** Listens to every room from where it is known, and loads those of which the first page has not come. */
+export function enterRooms(core: Core, listens = core.state_().connection !== 'online'): void {
+  for (const [id, { messages_: thread }] of core.rooms_) {
+    const after = thread.syncCursor_();
+    if (!after) loadRoom(core, id).catch(core.report_);
+    else if (listens) listen(core, id, after);
+  }
 }
 
 /** The end of typing is told to the page. */

@@ -381,8 +381,8 @@ export interface Environment {
   /** A UUID of version 4. */
   newId(): string;
   /** Null: there is none, or it is blocked. */
-  storage(kind: 'local' | 'session'): KeyValueStorage | null;
-  locks: LocksLike | null;
+  storage(kind: 'local' | 'session'): KeyValueStorage | null | undefined;
+  locks: LocksLike | null | undefined;
   openChannel: ((name: string) => ChannelLike) | null;
   /** Calls back when the page is worth a new look (shown, online again) or leaves; answers its own undo. */
   watchPage(listener: (what: 'wake' | 'suspend') => void): Undo;

@@ -5,11 +5,10 @@ import { createConnection, type Connection } from './connection.ts';
 import { refreshConversation } from './conversation-list.ts';
 import type { Core } from './core.ts';
 import { sdkError } from './error.ts';
-import { listen } from './live.ts';
 import { handleFrame } from './room-events.ts';
-import { disconnectRooms, forgetRoom, syncCursors } from './rooms.ts';
+import { disconnectRooms, enterRooms, forgetRoom } from './rooms.ts';
 import type { ConnectionStatus } from './types.ts';
-import { loadConfig, refreshList } from './visitor-requests.ts';
+import { keepList, loadConfig } from './visitor-requests.ts';
 
 /** The connection of this tab, or of the one that leads, has another status. */
 export function setStatus(core: Core, connection: ConnectionStatus): void {
@@ -21,14 +20,14 @@ export function setStatus(core: Core, connection: ConnectionStatus): void {
     core.resolveSending_?.();
     return disconnectRooms(core);
   }
-  for (const [id, after] of syncCursors(core)) listen(core, id, after);
+  enterRooms(core, true);
   if (!core.isLeader_()) return;
   const id = core.openId_();
   // Whether anybody is there may have changed since the page was loaded.
   loadConfig(core).catch(core.report_);
   if (!core.missed_) return;
   core.missed_ = false;
-  refreshList(core).catch(core.report_);
+  keepList(core);
   if (core.messages_(id)) refreshConversation(core, id).catch(core.report_);
 }
 

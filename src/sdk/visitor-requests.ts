@@ -1,7 +1,9 @@
 // What a visitor's page asks for over REST besides messages: the configuration, the visitor's conversations, a new one.
 import { isoTime, type RawConversation } from './context.ts';
 import { updateConversation } from './conversation-list.ts';
+import { backoff } from './connection.ts';
 import type { Core } from './core.ts';
+import { isRetryable } from './error.ts';
 import { setOnline } from './room-events.ts';
 import { keepEntry } from './outbox-entries.ts';
 import { forgetRoom, loadRoom, publish } from './rooms.ts';
@@ -84,6 +86,14 @@ export async function refreshList(
     for (const { id } of conversations.filter(({ status }) => status !== 'closed').slice(0, maxRooms))
       await loadRoom(core, id);
   return { conversations, total };
+}
+
+/** Refreshes the list in the background, as often as it takes. */
+export function keepList(core: Core, attempt = 0): void {
+  refreshList(core).catch((error: unknown) => {
+    core.report_(error);
+    if (isRetryable(error)) core.env_.after(backoff(attempt, core.env_), () => keepList(core, attempt + 1));
+  });
 }
 
 /** Says who the visitor is, as far as the page knows. */

@@ -10,7 +10,7 @@ import { listen, sendTyping } from './live.ts';
 import { broadcastPending, closeOutbox, onPut, onRemoved } from './outbox.ts';
 import { loadEntries } from './outbox-entries.ts';
 import { handleFrame } from './room-events.ts';
-import { loadRoom, syncCursors } from './rooms.ts';
+import { enterRooms, loadRoom } from './rooms.ts';
 import { joinTabs } from './tab-leader.ts';
 import { addDraft, identify, onRenamed } from './visitor-requests.ts';
 
@@ -70,8 +70,8 @@ export function join(core: Core): void {
     core.prefix_ + core.visitorId_,
     () => {
       // Whatever the tab that led before had heard of, this one catches up by itself.
-      if (syncCursors(core).length) core.connection_.start_();
-      else setStatus(core, 'idle');
+      setStatus(core, 'idle');
+      enterRooms(core);
       void flush(core);
     },
     ([name, ...values]) =>

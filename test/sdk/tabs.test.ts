@@ -6,6 +6,7 @@ import { eventually } from '../helpers/eventually.ts';
 import { fastTimers } from '../helpers/fast-timers.ts';
 import { Browser, openPage, type Page, type PageOptions } from '../helpers/sdk-page.ts';
 import { startProxy, type Proxy } from '../helpers/proxy.ts';
+import type { HttpRequest } from '../../src/sdk/types.ts';
 import {
   createMember,
   createOrganization,
@@ -46,6 +47,25 @@ function tab(options: Partial<PageOptions> = {}): Page {
   });
   pages.push(page);
   return page;
+}
+
+/** A page's surroundings in which some requests are answered, or fail, without the service. */
+function answering(
+  instead: (method: string, path: string, request: HttpRequest) => Response | undefined,
+): NonNullable<PageOptions['environment']> {
+  return {
+    fetch: async (url, request) =>
+      instead(request.method, new URL(url).pathname.replace('/api/v1', ''), request) ??
+      fetch(url, {
+        ...(request as RequestInit),
+        keepalive: false,
+        headers: { ...request.headers, origin: acme.application.origin },
+      }),
+  };
+}
+
+function refusal(status: number, error: string, more: object = {}): Response {
+  return Response.json({ error, message: 'Not now.', ...more }, { status });
 }
 
 function texts(page: Page): string[] {
@@ -186,6 +206,106 @@ it('waits as long as the service says, and shows until when', async () => {
   expect(waits).toContain(7_000);
   await sending;
   expect(page.sdk.getState().retryAt).toBeNull();
+});
+
+it('goes on when a message that had to wait is taken back', async () => {
+  let limited = true;
+  const page = tab({
+    environment: answering((method, path) => {
+      if (!limited || method !== 'POST' || !path.endsWith('/messages')) return undefined;
+      limited = false;
+      return refusal(429, 'rate_limit_exceeded', { retryAfter: 7 });
+    }),
+  });
+  const taken = page.sdk.sendMessage('taken back');
+  await eventually(() => expect(page.sdk.getState().retryAt).not.toBeNull());
+  await page.sdk.deleteMessage(page.sdk.getState().messages[0]!.key);
+  await expect(taken).rejects.toMatchObject({ code: 'destroyed' });
+  await eventually(() => expect(page.sdk.getState().retryAt).toBeNull());
+  expect(await page.sdk.sendMessage('next')).toMatchObject({ state: 'sent' });
+});
+
+it('is told that a message is too large, which a browser would not send with keepalive', async () => {
+  const page = tab({
+    environment: answering((_method, _path, { body = '', keepalive = false }) => {
+      if (keepalive && Buffer.byteLength(body) > 65_536) throw new TypeError('Failed to fetch');
+      return undefined;
+    }),
+  });
+  await expect(page.sdk.sendMessage('ü'.repeat(40_000))).rejects.toMatchObject({ status: 413 });
+  expect(await page.sdk.sendMessage('short')).toMatchObject({ state: 'sent' });
+});
+
+it.each(['send', 'wake'] as const)('connects again after a refusal: %s', async (what) => {
+  let refused = true;
+  const page = tab({
+    environment: answering((_method, path) =>
+      refused && path === '/widget/ws-token' ? refusal(404, 'not_found') : undefined,
+    ),
+  });
+  await page.sdk.sendMessage('hello');
+  await eventually(() => expect(page.received('error')).toMatchObject([{ status: 404 }]));
+  refused = false;
+  if (what === 'send') await page.sdk.sendMessage('again');
+  else page.emit('wake');
+  await eventually(() => expect(page.sdk.getState().connection).toBe('online'));
+});
+
+it('asks for the conversations until it has them, and listens then', async () => {
+  const first = tab();
+  const { conversationId: id } = await first.sdk.sendMessage('hello');
+  first.sdk.destroy();
+  let failures = 2;
+  const second = tab({
+    environment: answering((_method, path) => {
+      if (path !== '/conversations' || failures === 0) return undefined;
+      failures -= 1;
+      throw new TypeError('Failed to fetch');
+    }),
+  });
+  await eventually(() => expect(second.joined).toEqual([id]));
+  expect(second.received('error').map(({ code }) => code)).toEqual(['network', 'network']);
+});
+
+it('loads what could not be loaded when the page is looked at again', async () => {
+  const first = tab();
+  const { conversationId: id } = await first.sdk.sendMessage('hello');
+  await operator.call('POST', `/conversations/${id}/accept`);
+  // Closed: it is listened to only once it is opened.
+  await operator.call('POST', `/conversations/${id}/resolve`);
+  first.sdk.destroy();
+  let down = true;
+  const second = tab({
+    environment: answering((_method, path) => {
+      if (down && path.endsWith('/messages')) throw new TypeError('Failed to fetch');
+      return undefined;
+    }),
+  });
+  await expect(second.sdk.openConversation(id)).rejects.toMatchObject({ code: 'network' });
+  down = false;
+  second.emit('wake');
+  await eventually(() => expect(second.joined).toEqual([id]));
+  expect(texts(second)).toEqual(['hello:sent']);
+});
+
+it('shows a refused message also where it looked like one that was stored before', async () => {
+  let answer: 'stored' | 'lost' | 'refused' = 'stored';
+  const environment = answering((method, path) => {
+    if (answer === 'stored' || method !== 'POST' || !path.endsWith('/messages')) return undefined;
+    if (answer === 'lost') throw new TypeError('Failed to fetch');
+    return refusal(403, 'forbidden');
+  });
+  const first = tab({ environment });
+  const { conversationId: id } = await first.sdk.sendMessage('yes');
+  first.sdk.destroy();
+  answer = 'lost';
+  const second = tab({ environment });
+  second.sdk.openConversation(id).catch(() => undefined);
+  second.sdk.sendMessage('yes').catch(() => undefined);
+  await eventually(() => expect(texts(second)).toEqual(['yes:sent']));
+  answer = 'refused';
+  await eventually(() => expect(texts(second)).toEqual(['yes:sent', 'yes:failed']));
+  expect(new Set(second.sdk.getState().messages.map(({ key }) => key)).size).toBe(2);
 });
 
 it('has one socket for two tabs, the same messages in both, and hands over when the leader goes', async () => {
