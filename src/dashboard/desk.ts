@@ -13,36 +13,13 @@ import { isSoundOn, playSound, setSound } from './sound.ts';
 import type { DraftStore } from '../desk/drafts.ts';
 import { titleCount } from './page-title.ts';
 import type * as push from './push.ts';
-import { route, serverAddress } from './router.ts';
+import { route } from './router.ts';
 import { createLocalDrafts, handedOverDrafts } from './storage.ts';
 import { toast } from './ui/toast.tsx';
 import { readSetting, say, t, withWords, writeSetting } from './words.ts';
 
 /** What the browser does by itself, or has no use for. */
-const without: readonly CommandName[] = [
-  'redraw',
-  'editor',
-  'openFile',
-  'saveFile',
-  'left',
-  'right',
-  'wordLeft',
-  'wordRight',
-  'lineStart',
-  'lineEnd',
-  'textStart',
-  'textEnd',
-  'deleteBack',
-  'deleteForward',
-  'deleteWord',
-  'deleteWordForward',
-  'killToStart',
-  'killToEnd',
-  'yank',
-  'yankOlder',
-  'undo',
-  'redo',
-];
+const without: readonly CommandName[] = ['redraw', 'editor', 'openFile', 'saveFile', 'undo', 'redo'];
 
 /** Keys that a browser keeps for itself, or that Tab must not lose, have others here. */
 const keys: KeyOverrides = {
@@ -120,20 +97,6 @@ function createNotifier(): Notifier {
   };
 }
 
-/**
- * The pages of one browser share its session: who has signed in in one of them is told to the others, before they send
- * what waits in the name of the member before.
- * @returns tells the others
- */
-function watchMembers(onMember: (id: string) => void): (id: string) => void {
-  // Behind another prefix there may be another server.
-  const pages = new BroadcastChannel(`deskbell.member ${serverAddress()}`);
-  pages.addEventListener('message', ({ data }: MessageEvent<unknown>) => {
-    if (typeof data === 'string') onMember(data);
-  });
-  return (id) => pages.postMessage(id);
-}
-
 export interface Desk {
   readonly drafts: DraftStore;
   readonly model: DeskController;
@@ -141,6 +104,9 @@ export interface Desk {
 }
 
 let current: Desk | null = null;
+
+/** Who signed in last in this browser. */
+const memberSetting = 'deskbell.member';
 
 /** Asks before the page is left with something that was sent and is still on its way. */
 function guard(event: BeforeUnloadEvent): void {
@@ -206,9 +172,6 @@ export function desk(): Desk {
       },
     },
   });
-  const tellMember = watchMembers((other) => {
-    if (member !== '' && other !== member) location.reload();
-  });
   let flash: DeskState['flash'] = null;
   let taken: DeskState['session'] = null;
   model.store.subscribe(() => {
@@ -221,7 +184,8 @@ export function desk(): Desk {
       if (member === '' && handedOverDrafts(state.session.member.id).list().length > 0)
         void import('./draft-keeper.ts').then(({ takeBack }) => takeBack(model, drafts));
       member = state.session.member.id;
-      tellMember(member);
+      // The pages of one browser share its session: the others look whose it is, before they send anything in this name.
+      writeSetting(memberSetting, member);
       session.value = state.session;
       signedOutNote.value = null;
     }
@@ -237,9 +201,16 @@ export function desk(): Desk {
       route.value.page === 'inbox' && document.visibilityState === 'visible' && document.hasFocus(),
     );
   route.subscribe(tellFocus);
+  const look = (again: boolean): void =>
+    void import('./rights.ts')
+      .then(({ checkRights, checkRightsAgain }) => (again ? checkRightsAgain() : checkRights()))
+      .catch(() => undefined);
   addEventListener('focus', () => {
     tellFocus();
-    void import('./rights.ts').then(({ checkRightsAgain }) => checkRightsAgain()).catch(() => undefined);
+    look(true);
+  });
+  addEventListener('storage', ({ key }) => {
+    if (key === memberSetting) look(false);
   });
   addEventListener('blur', tellFocus);
   document.addEventListener('visibilitychange', tellFocus);

@@ -1,7 +1,7 @@
 // Owns noticing that the member's rights have changed under way: an operator has become an admin, or the reverse.
 import type { StaffSession } from '../sdk/staff-types.ts';
 import { call, session } from './api.ts';
-import { desk } from './desk.ts';
+import { beginAnew, desk } from './desk.ts';
 import { toast } from './ui/toast.tsx';
 import { say } from './words.ts';
 
@@ -30,7 +30,7 @@ async function compareRights(): Promise<void> {
   const before = store.get().session;
   if (before === null) return undefined;
   // Another member has signed in to this browser, whose session is not for the desk of the one before.
-  if (before.member.id !== now.member.id) return location.reload();
+  if (before.member.id !== now.member.id) return beginAnew();
   if (before.member.role === now.member.role) return undefined;
   store.set({ session: now });
   toast(say('rightsChanged'), now.member.role === 'admin' ? 'good' : 'bad');

@@ -1,4 +1,5 @@
 // Owns what each command does, in English, for the terminal's help. The dashboard has its own words, in its languages.
+import { commandKeys } from './all-keys.ts';
 import { createKeymap, type CommandName, type KeyOverrides, type Keymap } from './keymap.ts';
 
 /** For the help, at most 24 characters each. */
@@ -87,5 +88,5 @@ export const commandTexts: Readonly<Record<CommandName, string>> = {
 
 /** The keymap in English. @param own keys in the place of the table's; null: none */
 export function createEnglishKeymap(own: KeyOverrides | null = null): Keymap {
-  return createKeymap(own, { about: (command) => commandTexts[command] });
+  return createKeymap(own, { about: (command) => commandTexts[command], table: commandKeys });
 }

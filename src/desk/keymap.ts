@@ -1,6 +1,7 @@
 // Owns which key does what at the desk: the one table, and other keys in its place.
 // Must not act, and must not know what the screen looks like.
 
+import type { CaretCommand } from './all-keys.ts';
 import { isText, keyLabel } from './key-names.ts';
 
 /**
@@ -28,10 +29,9 @@ export interface CommandKeys {
 
 const panes = ['queue', 'conversation'] as const;
 const lists = ['queue', 'conversation', 'search', 'menu'] as const;
-const fields = ['composer', 'search', 'menu'] as const;
 const places = ['queue', 'conversation', 'composer', 'search'] as const;
 
-const table = {
+const ofDesk = {
   // What is done with conversations.
   open: {
     keys: ['enter', 'l', 'right'],
@@ -118,40 +118,20 @@ const table = {
   sound: { keys: ['m'], where: panes },
   redraw: { keys: ['ctrl+l'], where: [...places, 'menu', 'confirm'] },
   quit: { keys: ['q', 'ctrl+c'], where: [...places, 'menu', 'confirm'] },
-
-  // The caret.
-  left: { keys: ['left', 'ctrl+b'], where: fields },
-  right: { keys: ['right', 'ctrl+f'], where: fields },
-  wordLeft: { keys: ['alt+b', 'ctrl+left', 'alt+left'], where: fields },
-  wordRight: { keys: ['alt+f', 'ctrl+right', 'alt+right'], where: fields },
-  lineStart: { keys: ['ctrl+a', 'home'], where: fields },
-  lineEnd: { keys: ['ctrl+e', 'end'], where: fields },
-  textStart: { keys: ['alt+<', 'ctrl+home'], where: ['composer'] },
-  textEnd: { keys: ['alt+>', 'ctrl+end'], where: ['composer'] },
-  deleteBack: { keys: ['backspace', 'shift+backspace'], where: fields },
-  deleteForward: { keys: ['delete', 'ctrl+d'], where: fields },
-  deleteWord: {
-    keys: ['ctrl+w', 'alt+backspace', 'ctrl+backspace'],
-    where: fields,
-  },
-  deleteWordForward: {
-    keys: ['alt+d', 'alt+delete', 'ctrl+delete'],
-    where: fields,
-  },
-  killToStart: { keys: ['ctrl+u'], where: fields },
-  killToEnd: { keys: ['ctrl+k'], where: fields },
-  yank: { keys: ['ctrl+y'], where: fields },
-  yankOlder: { keys: ['alt+y'], where: fields },
 } as const satisfies Record<string, CommandKeys>;
 
-export type CommandName = keyof typeof table;
+export type CommandName = keyof typeof ofDesk | CaretCommand;
 
-/** Every command, in the order in which help shows them. */
-export const commandKeys: Readonly<Record<CommandName, CommandKeys>> = table;
+/** Keys of commands, in the order in which help shows them. */
+export type KeyTable = Readonly<Partial<Record<CommandName, CommandKeys>>>;
 
-export const commandNames: readonly CommandName[] = Object.keys(table).filter(
-  (name): name is CommandName => name in table,
-);
+/** The commands of every face. */
+export const deskKeys: Readonly<Record<Exclude<CommandName, CaretCommand>, CommandKeys>> = ofDesk;
+
+/** The names of a table's commands, in its order. */
+export function namesOf(table: KeyTable): readonly CommandName[] {
+  return Object.keys(table).filter((name): name is CommandName => name in table);
+}
 
 /** One line of the help. */
 export interface HelpLine {
@@ -185,9 +165,15 @@ export function isTextField(scope: KeyScope): boolean {
 }
 
 /** The keys of a command in a scope, the operator's own before the table's. */
-export function keysIn(command: CommandName, scope: KeyScope, overrides: KeyOverrides): readonly string[] {
-  const { keys, where, instead }: CommandKeys = commandKeys[command];
-  if (!where.includes(scope)) return [];
+export function keysIn(
+  table: KeyTable,
+  command: CommandName,
+  scope: KeyScope,
+  overrides: KeyOverrides,
+): readonly string[] {
+  const entry = table[command];
+  if (entry?.where.includes(scope) !== true) return [];
+  const { keys, instead } = entry;
   const all = overrides[command] ?? instead?.[scope] ?? keys;
   // In a text field a letter is a letter.
   return isTextField(scope) ? all.filter((key) => !isText(key)) : all;
@@ -198,7 +184,7 @@ export function keysIn(command: CommandName, scope: KeyScope, overrides: KeyOver
  *
  * @param own keys in the place of the table's: from an operator's file (own-keys.ts), or a face's; null: none
  * @param face.about what a command does, in the face's language; `without`: commands that the face has not; `works`:
- *   whether a key does anything now; one that doesn't is not shown
+ *   whether a key does anything now; one that doesn't is not shown; `table`: its commands, unless they are every face's
  */
 export function createKeymap(
   own: KeyOverrides | null,
@@ -206,12 +192,15 @@ export function createKeymap(
     about,
     without,
     works = () => true,
+    table = deskKeys,
   }: {
     readonly about: (command: CommandName) => string;
     readonly without?: readonly CommandName[];
     readonly works?: (key: string) => boolean;
+    readonly table?: KeyTable;
   },
 ): Keymap {
+  const names = namesOf(table);
   const missing = new Set(without);
   const overrides: KeyOverrides = {
     ...own,
@@ -220,13 +209,13 @@ export function createKeymap(
   const maps = new Map<KeyScope, ReadonlyMap<string, CommandName>>(
     keyScopes.map((scope) => [
       scope,
-      new Map(commandNames.flatMap((name) => keysIn(name, scope, overrides).map((key) => [key, name]))),
+      new Map(names.flatMap((name) => keysIn(table, name, scope, overrides).map((key) => [key, name]))),
     ]),
   );
   const keysOf = (command: CommandName, scope?: KeyScope): readonly string[] =>
     scope === undefined
-      ? [...new Set(keyScopes.flatMap((one) => keysIn(command, one, overrides)))]
-      : keysIn(command, scope, overrides);
+      ? [...new Set(keyScopes.flatMap((one) => keysIn(table, command, one, overrides)))]
+      : keysIn(table, command, scope, overrides);
   return {
     commandFor: (scope, key) => maps.get(scope)?.get(key),
     keysOf,
@@ -237,7 +226,7 @@ export function createKeymap(
     about,
     offers: (command) => !missing.has(command),
     help: (scope) =>
-      commandNames
+      names
         .map((command) => ({
           command,
           keys: keysOf(command, scope).filter(works).map(keyLabel),

@@ -1,8 +1,7 @@
 // Owns reading the operator's own keys from a file, and saying what is wrong with it.
 import { canonicalKey, isText } from './key-names.ts';
+import { commandKeys, commandNames } from './all-keys.ts';
 import {
-  commandKeys,
-  commandNames,
   isTextField,
   keyScopes,
   keysIn,
@@ -73,7 +72,7 @@ export function findSharedKey(overrides: KeyOverrides = {}): string | null {
   for (const scope of keyScopes) {
     const owners = new Map<string, CommandName>();
     for (const name of commandNames) {
-      for (const key of new Set(keysIn(name, scope, overrides))) {
+      for (const key of new Set(keysIn(commandKeys, name, scope, overrides))) {
         const other = owners.get(key);
         if (other !== undefined)
           return `"${other}" and "${name}" would share the key "${key}" (${scope}). Give one of them another.`;

@@ -1,5 +1,6 @@
 // Which commands the palette offers, and the keys that stand beside them. Pure.
-import { commandKeys, type CommandName, type KeyScope, type Keymap } from './keymap.ts';
+import { commandKeys } from './all-keys.ts';
+import type { CommandName, KeyScope, Keymap } from './keymap.ts';
 
 /** What the palette offers, as far as it applies. */
 export const paletteCommands: readonly CommandName[] = [

@@ -1,6 +1,7 @@
 // Attacks the one table of keys: what Ink reports becomes a key, a key one command at most, own keys a clear
 // answer. Must not test what commands do.
 
+import { commandKeys, commandNames } from '../../src/desk/all-keys.ts';
 import { commandTexts, createEnglishKeymap } from '../../src/desk/command-texts.ts';
 import { EventEmitter } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -9,14 +10,7 @@ import { render, Text, useInput, type Key } from 'ink';
 import { createElement } from 'react';
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import {
-  commandNames,
-  commandKeys,
-  createKeymap,
-  keyScopes,
-  isTextField,
-  type CommandName,
-} from '../../src/desk/keymap.ts';
+import { createKeymap, keyScopes, isTextField, type CommandName } from '../../src/desk/keymap.ts';
 import { KeymapError, parseKeyOverrides, findSharedKey } from '../../src/desk/own-keys.ts';
 import { keyName, keyPressesOf } from '../../src/cli/console/ink-keys.ts';
 import { canonicalKey, isText, keyLabel } from '../../src/desk/key-names.ts';
