@@ -177,7 +177,7 @@ describe('by keyboard', () => {
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.keyboard.press('x');
     await page.getByRole('dialog').waitFor();
-    await eventually(async () => expect(await focused(page)).toBe('resolve'));
+    await eventually(async () => expect(await focused(page)).toBe('Resolve'));
     await page.keyboard.press('Enter');
     await eventually(async () => {
       const { body } = await member.call('GET', `/conversations/${id}`);
