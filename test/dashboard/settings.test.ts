@@ -254,6 +254,33 @@ describe('what is written', () => {
   });
 });
 
+describe('a form of what is stored', () => {
+  it('changes what was changed in it alone, and not what another admin has changed beside it', async () => {
+    const { page } = await visit('organization');
+    const form = page.locator('.settings-page form').first();
+    await form.getByLabel('Name').waitFor();
+    await app.local('organizations.update', { organization: 'acme', signIn: { secondFactor: 'admins' } });
+    await form.getByLabel('Name').fill('Acme & Daughters');
+    await form.getByRole('button', { name: 'Save' }).click();
+    const stored = () => app.local('organizations.get', { organization: 'acme' });
+    await eventually(async () => expect((await stored()).name).toBe('Acme & Daughters'));
+    expect((await stored()).signIn.secondFactor).toBe('admins');
+    await app.local('organizations.update', { organization: 'acme', signIn: { secondFactor: 'off' } });
+  });
+
+  it('takes an empty number for none, and not for zero', async () => {
+    const { page } = await visit(`applications/${acme.application.id}`);
+    await settled(page);
+    const minutes = page.locator('[name="email.afterMinutes"]');
+    const form = page.locator('.settings-page form', { has: minutes });
+    await minutes.fill('');
+    await form.getByRole('button', { name: 'Save' }).click();
+    await form.locator('[aria-invalid="true"]').waitFor();
+    const { settings } = await app.local('applications.get', { applicationId: acme.application.id });
+    expect(settings.email.afterMinutes).toBe(2);
+  });
+});
+
 describe('knowledge', () => {
   it('takes PDF and DOCX that are dropped on the page', async () => {
     const { page, problems } = await visit('knowledge');

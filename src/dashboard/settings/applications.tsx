@@ -158,10 +158,10 @@ function OneApplication({ id }: { readonly id: string }): JSX.Element {
               <a href={hrefOf('settings', 'applications')}>{s('applications')}</a>
             </p>
             <Section title="appearance">
-              <Form fields={appearance} initial={initial} onSubmit={save} onChange={show} />
+              <Form fields={appearance} initial={initial} onSubmit={save} onChange={show} patches />
             </Section>
             <Section title="texts">
-              <Form fields={behavior} initial={initial} onSubmit={save} onChange={show} />
+              <Form fields={behavior} initial={initial} onSubmit={save} onChange={show} patches />
             </Section>
             <Section title="hours" about="hoursAbout">
               <HoursEditor
@@ -170,10 +170,10 @@ function OneApplication({ id }: { readonly id: string }): JSX.Element {
               />
             </Section>
             <Section title="assistant">
-              <Form fields={assistant} initial={initial} onSubmit={save} onChange={show} />
+              <Form fields={assistant} initial={initial} onSubmit={save} onChange={show} patches />
             </Section>
             <Section title="mail">
-              <Form fields={email} initial={initial} onSubmit={save} onChange={show} />
+              <Form fields={email} initial={initial} onSubmit={save} onChange={show} patches />
             </Section>
             <Domains id={id} />
             <Keys id={id} />

@@ -46,6 +46,8 @@ export interface FormProps {
   readonly onChange?: (body: object) => void;
   /** Whether the fields are emptied afterwards. */
   readonly clears?: boolean;
+  /** Sends what was changed here alone: others may change the rest beside it. */
+  readonly patches?: boolean;
 }
 
 /** The value at a path of an object; undefined where there is none. */
@@ -91,7 +93,8 @@ function toBody(fields: readonly FieldSpec[], values: Values): object {
       const value = values[path] ?? '';
       if (value === '' && empty === 'nothing') return [];
       if (value === '' && empty === 'null') return [[path, null]];
-      return [[path, kind === 'number' ? Number(value) : value]];
+      // An empty number is none, and the server says what it must be.
+      return [[path, kind !== 'number' ? value : value === '' ? null : Number(value)]];
     }),
   );
 }
@@ -107,7 +110,7 @@ export function useUnsavedGuard(unsaved: boolean): void {
 }
 
 export function Form(props: FormProps): JSX.Element {
-  const { fields, initial = {}, submit = 'save', onSubmit, onChange, clears } = props;
+  const { fields, initial = {}, submit = 'save', onSubmit, onChange, clears, patches = false } = props;
   const [saved, setSaved] = useState<Values>(() => startValues(fields, initial));
   const [values, setValues] = useState<Values>(saved);
   const [errors, setErrors] = useState<Readonly<Record<string, string>>>({});
@@ -125,7 +128,8 @@ export function Form(props: FormProps): JSX.Element {
     setErrors({});
     setProblem('');
     try {
-      await onSubmit(toBody(fields, values));
+      const sent = patches ? fields.filter(({ path }) => values[path] !== saved[path]) : fields;
+      if (sent.length > 0) await onSubmit(toBody(sent, values));
       if (clears === true) setValues(saved);
       else setSaved(values);
       sayDone(submit);

@@ -43,6 +43,7 @@ export function Page(): JSX.Element {
               ]}
               initial={data}
               onSubmit={update}
+              patches
             />
           </Section>
           <Section title="escalation" about="escalationAbout">
@@ -93,6 +94,7 @@ export function Page(): JSX.Element {
                 },
               ]}
               initial={{ limits: data.ownLimits }}
+              patches
               onSubmit={async (body) => {
                 await update(body);
                 await organization.reload();
