@@ -36,7 +36,7 @@ export async function handOverDrafts(drafts: DraftStore, memberId: string): Prom
  * Takes back what was handed over from this device. What can't be asked for now is asked for the next time.
  * @param taken told of each conversation as soon as its draft is here again
  */
-export async function takeBackDrafts(
+async function takeBackDrafts(
   drafts: DraftStore,
   memberId: string,
   taken: (id: string) => void,

@@ -254,6 +254,33 @@ describe('what is written', () => {
   });
 });
 
+describe('what a page asks for again', () => {
+  it('shows the newest answer, whichever comes last, and what went wrong above the one before', async () => {
+    const { page } = await visit('statistics');
+    await settled(page);
+    const release = Promise.withResolvers<void>();
+    let asked = 0;
+    await page.route('**/staff/stats*', async (route) => {
+      const mine = (asked += 1);
+      if (mine === 3) return route.abort();
+      if (mine === 1) await release.promise;
+      return route.fulfill({ json: { stats: { ...stats, opened: mine * 1_111 } } });
+    });
+    const opened = page.getByRole('cell', { name: /^\d,\d{3}$/ });
+    const { stats } = (await ann.call('GET', '/stats')).body;
+    await page.getByRole('combobox').selectOption('90');
+    await eventually(() => expect(asked).toBe(1));
+    await page.getByRole('combobox').selectOption('7');
+    await page.getByRole('cell', { name: '2,222' }).waitFor();
+    const late = page.waitForResponse((response) => response.url().includes('/staff/stats'));
+    release.resolve();
+    await late;
+    await page.getByRole('combobox').selectOption('30');
+    await page.getByRole('alert').getByRole('button').waitFor();
+    expect(await opened.allTextContents()).toEqual(['2,222']);
+  });
+});
+
 describe('a form of what is stored', () => {
   it('changes what was changed in it alone, and not what another admin has changed beside it', async () => {
     const { page } = await visit('organization');

@@ -1,7 +1,7 @@
 // Owns what the settings' pages are made of: something that is loaded, sections, acts with a question before, and texts
 // that are shown once.
 import type { ComponentChildren, JSX } from 'preact';
-import { useCallback, useEffect, useState } from 'preact/hooks';
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { Button } from '../ui/button.tsx';
 import { Confirm } from '../ui/dialog.tsx';
 import { toast } from '../ui/toast.tsx';
@@ -60,19 +60,25 @@ export function useRest<T>(path: string): Loaded<T> {
 export function useLoaded<T>(load: () => Promise<T>): Loaded<T> {
   const [data, setData] = useState<T | null>(null);
   const [problem, setProblem] = useState('');
+  const newest = useRef(0);
   const reload = useCallback(async () => {
+    newest.current += 1;
+    const mine = newest.current;
     try {
-      setData(await load());
+      const loaded = await load();
+      // What was asked for before may come behind what was asked for since.
+      if (mine !== newest.current) return;
+      setData(loaded);
       setProblem('');
     } catch (error) {
-      setProblem(problemOf(error));
+      if (mine === newest.current) setProblem(problemOf(error));
     }
   }, [load]);
   useEffect(() => void reload(), [reload]);
   return { data, problem, reload };
 }
 
-/** Draws what was loaded; until then, that it is on its way or what went wrong. */
+/** Draws what was loaded, and what went wrong since; until then, that it is on its way. */
 export function Await<T>({
   of,
   children,
@@ -80,12 +86,16 @@ export function Await<T>({
   readonly of: Loaded<T>;
   readonly children: (data: T) => ComponentChildren;
 }): JSX.Element {
-  if (of.data !== null) return <>{children(of.data)}</>;
-  if (of.problem === '') return <p class="loading">{s('loading')}</p>;
+  if (of.data === null && of.problem === '') return <p class="loading">{s('loading')}</p>;
   return (
-    <p class="callout bad" role="alert">
-      {of.problem} <Button onClick={() => void of.reload()}>{s('retry')}</Button>
-    </p>
+    <>
+      {of.problem === '' ? null : (
+        <p class="callout bad" role="alert">
+          {of.problem} <Button onClick={() => void of.reload()}>{s('retry')}</Button>
+        </p>
+      )}
+      {of.data === null ? null : children(of.data)}
+    </>
   );
 }
 
