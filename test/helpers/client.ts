@@ -56,8 +56,8 @@ function exchange(url: URL, options: RequestOptions, body: string | undefined): 
     });
   });
   asked.once('error', (error: NodeJS.ErrnoException) => {
-    // The server closed a connection that had waited, just as it was taken again.
-    if (asked.reusedSocket && error.code === 'ECONNRESET')
+    // The server closed a connection that had waited, just as it was taken again. A long body is told so by the pipe.
+    if (asked.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE'))
       exchange(url, { ...options, agent: false }, body).then(resolve, reject);
     else reject(error);
   });

@@ -1,26 +1,46 @@
 // Owns the look of tests into the database itself, past every handler. The one place that knows where a test's rows lie.
 import { databaseFile, openConnection } from '../../src/engine/open-engine.ts';
+import type { Connection } from '../../src/engine/sqlite/connection.ts';
 import type { TestApp } from './app.ts';
 import { askDatabase } from './postgres.ts';
+
+/** By folder, connections that are kept until their server stops: to open one reads the whole schema, which takes 10 ms. */
+const kept = new Map<string, Connection>();
+
+const open = (folder: string): Connection =>
+  openConnection(databaseFile(folder), { durability: 'full', lockTimeoutMs: 1_000 });
+
+function keepOpen(folder: string, beforeStop: TestApp['beforeStop']): Connection {
+  const connection = kept.get(folder) ?? open(folder);
+  if (!kept.has(folder)) {
+    kept.set(folder, connection);
+    beforeStop(() => {
+      kept.delete(folder);
+      connection.close();
+    });
+  }
+  return connection;
+}
 
 /**
  * Runs one statement in a test's database, beside its server.
  * @returns its rows; none of a statement that only changes
  */
 export async function rowsOf(
-  app: Pick<TestApp, 'folder'> & Partial<Pick<TestApp, 'database'>>,
+  app: Pick<TestApp, 'folder'> & Partial<Pick<TestApp, 'database' | 'beforeStop'>>,
   sql: string,
   ...values: readonly unknown[]
 ): Promise<Record<string, unknown>[]> {
-  if (app.database !== undefined && app.database !== null) return askDatabase(app.database, sql, values);
-  const connection = openConnection(databaseFile(app.folder), { durability: 'full', lockTimeoutMs: 1_000 });
+  const { folder, database = null, beforeStop } = app;
+  if (database !== null) return askDatabase(database, sql, values);
+  const connection = beforeStop === undefined ? open(folder) : keepOpen(folder, beforeStop);
   try {
     const statement = connection.prepare<unknown[], Record<string, unknown>>(sql);
     if (statement.reader) return statement.all(...values);
     statement.run(...values);
     return [];
   } finally {
-    connection.close();
+    if (beforeStop === undefined) connection.close();
   }
 }
 
