@@ -11,6 +11,7 @@ import { createWebhookClient } from './net/webhook-client.ts';
 import { sendClientError } from './http/client-error.ts';
 import { drain } from './http/drain.ts';
 import { maxRequestMs } from './http/receive-time.ts';
+import { endStalledAnswers } from './http/send-time.ts';
 import { createLog, type Log } from './log.ts';
 import { openService, type ServiceOverrides } from './open-service.ts';
 import { startAutoRelease } from './services/chat/auto-release.ts';
@@ -92,6 +93,11 @@ export function createApp(config: Config, overrides: AppOverrides = {}): App {
         http.handle,
       );
       server.on('clientError', sendClientError);
+      undo.push(
+        endStalledAnswers(server, service.engine.clock, () => {
+          service.metrics.stalledAnswers += 1;
+        }),
+      );
       undo.push(() => drain(server, drainTimeoutMs));
       const sockets = new SocketServer({ service, config, log });
       undo.push(() => sockets.stop());

@@ -2,7 +2,7 @@
 // it: it is shown or saved, never interpreted.
 import { Readable } from 'node:stream';
 import type { Context, Middleware } from 'koa';
-import { fileLimits, visitorApiPrefix } from '../protocol/codes.ts';
+import { visitorApiPrefix } from '../protocol/codes.ts';
 import { notFound, ServiceError } from '../services/core/errors.ts';
 import { findLinkedFile } from '../services/files/download.ts';
 import { takeTransferSeat } from '../services/files/transfer-seats.ts';
@@ -88,10 +88,8 @@ async function sendFile(ctx: Context, service: Service, id: string, trustProxy: 
     return;
   }
   const length = range === null ? row.size : range.end - range.start + 1;
-  if (ctx.method === 'GET') {
+  if (ctx.method === 'GET')
     untilClosed(ctx, await takeTransferSeat(service, 'download', clientAddressOf(ctx, trustProxy)));
-    untilClosed(ctx, endWhenStalled(ctx, service));
-  }
   const bytes = ctx.method === 'HEAD' ? null : await service.files.store.open(row.object, range ?? undefined);
   if (bytes === null && ctx.method !== 'HEAD') throw notFound('file');
   ctx.status = range === null ? 200 : 206;
@@ -106,19 +104,6 @@ async function sendFile(ctx: Context, service: Service, id: string, trustProxy: 
 function untilClosed({ res }: Context, end: () => void): void {
   if (res.closed) end();
   else res.once('close', end);
-}
-
-/** Ends a response whose reader takes nothing. @returns ends the watch */
-function endWhenStalled({ req: { socket } }: Context, { engine: { clock } }: Service): () => void {
-  let cancel = (): void => undefined;
-  const watch = (): void => {
-    const written = socket.bytesWritten;
-    cancel = clock.after(fileLimits.downloadStallMs, () =>
-      socket.bytesWritten === written ? socket.destroy() : watch(),
-    );
-  };
-  watch();
-  return () => cancel();
 }
 
 function single(value: string | string[] | undefined): string {

@@ -139,6 +139,12 @@ export function metricsText(
       requests,
     ),
     metric(
+      'deskbell_http_stalled_answers_total',
+      'counter',
+      'Connections that were ended because their readers took nothing of an answer for a minute.',
+      [[{}, metrics.stalledAnswers]],
+    ),
+    metric(
       'deskbell_socket_connections',
       'gauge',
       'Open WebSocket connections that were let in.',

@@ -163,8 +163,6 @@ export const fileLimits = {
   unfinished: 10,
   /** Downloads of one address that are not finished. */
   downloads: 100,
-  /** A download ends once its reader has taken nothing for so long. */
-  downloadStallMs: 60_000,
   /** How long a file waits for the message that it is sent with. */
   unusedMs: 3_600_000,
   /** How long a link to a file holds at least. */

@@ -4,6 +4,7 @@ import { readdir } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { stallMs } from '../../src/http/send-time.ts';
 import { addressKey } from '../../src/net/ip-ranges.ts';
 import { fileLimits } from '../../src/protocol/codes.ts';
 import { objectName } from '../../src/services/files/links.ts';
@@ -484,7 +485,7 @@ describe('limits', () => {
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1']);
     for (const seat of held) if (typeof seat === 'function') seat();
     await eventually(async () => {
-      app.clock.advance(fileLimits.downloadStallMs);
+      app.clock.advance(stallMs);
       const alone = await seats.take([{ key: `download:${addressKey('127.0.0.1')}`, most: 1 }]);
       if (typeof alone !== 'function') throw new Error('the download is still under way');
       alone();

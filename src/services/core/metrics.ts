@@ -5,6 +5,8 @@ import type { LimitCause } from '../../protocol/codes.ts';
 export interface Metrics {
   /** REST requests by `<method> <route> <status class>`. Only routes of ours and `other`, so that no client can fill it up. */
   readonly requests: Map<string, number>;
+  /** Connections that were ended because their readers took nothing of an answer. */
+  stalledAnswers: number;
   framesIn: number;
   framesOut: number;
   readonly connections: { visitor: number; staff: number };
@@ -23,6 +25,7 @@ export interface Metrics {
 export function createMetrics(): Metrics {
   return {
     requests: new Map(),
+    stalledAnswers: 0,
     framesIn: 0,
     framesOut: 0,
     connections: { visitor: 0, staff: 0 },
