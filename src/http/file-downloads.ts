@@ -10,6 +10,7 @@ import { contentDisposition } from '../services/files/names.ts';
 import type { ByteRange } from '../services/files/file-store.ts';
 import type { Service } from '../services/service.ts';
 import { clientAddressOf } from './request.ts';
+import { untilClosed } from './responses.ts';
 
 const filePath = new RegExp(`^${visitorApiPrefix}/files/([0-9a-f-]{36})$`, 'i');
 const methods = 'GET, HEAD, OPTIONS';
@@ -98,12 +99,6 @@ async function sendFile(ctx: Context, service: Service, id: string, trustProxy: 
   // Koa guesses for a stream that has no type.
   ctx.set('Content-Type', row.type);
   ctx.length = length;
-}
-
-/** Calls `end` when nothing more is sent; now, where the reader has gone already. */
-function untilClosed({ res }: Context, end: () => void): void {
-  if (res.closed) end();
-  else res.once('close', end);
 }
 
 function single(value: string | string[] | undefined): string {

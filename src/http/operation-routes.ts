@@ -20,6 +20,7 @@ import {
   authenticateVisitor,
 } from '../services/auth/authenticate.ts';
 import { assertMayHaveCookie, removedCookie, sessionCookie } from '../services/auth/session-cookie.ts';
+import { takeExportSeat } from '../services/data/export-seats.ts';
 import { execute } from '../services/execute.ts';
 import { badField, notFound, ServiceError } from '../services/core/errors.ts';
 import type { Service } from '../services/service.ts';
@@ -33,6 +34,7 @@ import {
   sendJson,
   sendLongJson,
   setCacheControl,
+  untilClosed,
 } from './responses.ts';
 import { dropRest, receiveSlowly } from './receive-time.ts';
 import { headerValues, readCredentials, clientAddressOf } from './request.ts';
@@ -133,7 +135,12 @@ function createServe({ name }: Route, service: Service, trustProxy: number): Ser
       return input;
     };
     const readOwnInput = operation.sessionCookie === 'set' ? readWithCookie : read;
-    const run = (): Promise<object> => execute(call, name, undefined, { readInput: readOwnInput });
+    const runWith = (readInput: typeof read): Promise<object> =>
+      execute(call, name, undefined, { readInput });
+    const run = (): Promise<object> =>
+      operation.long === true
+        ? runLong(ctx, () => takeExportSeat(service, actor), readOwnInput, runWith)
+        : runWith(readOwnInput);
     if (operation.body === 'stream') ctx.res.once('finish', () => dropRest(ctx.req));
     const answer =
       operation.body === 'file' && actor.kind === 'member'
@@ -148,6 +155,28 @@ function createServe({ name }: Route, service: Service, trustProxy: number): Ser
     else sendJson(ctx, status, body);
     if (operation.cacheable === true) allowCaching(ctx);
   };
+}
+
+/**
+ * Runs an operation whose answer may have any size, in a place that it has until the answer has gone. A reader who leaves
+ * does not end what is being collected, so the place is held for both.
+ * @param takeSeat called once the caller may call the operation and is within the limits
+ */
+async function runLong<T>(
+  ctx: Context,
+  takeSeat: () => Promise<() => void>,
+  read: () => Promise<Record<string, unknown>>,
+  run: (read: () => Promise<Record<string, unknown>>) => Promise<T>,
+): Promise<T> {
+  let giveBack: (() => void) | undefined;
+  try {
+    return await run(async () => {
+      giveBack = await takeSeat();
+      return read();
+    });
+  } finally {
+    if (giveBack !== undefined) untilClosed(ctx, giveBack);
+  }
 }
 
 function notRun(): never {

@@ -155,6 +155,12 @@ export function sendAnswer(ctx: Context, common: readonly string[]): void {
   }
 }
 
+/** Calls `end` when nothing more is sent; now, where the reader has gone already. */
+export function untilClosed({ res }: Context, end: () => void): void {
+  if (res.closed) end();
+  else res.once('close', end);
+}
+
 /** Writes a JSON answer of any size, in pieces between which others are served. */
 export function sendLongJson(ctx: Context, status: number, body: object): void {
   ctx.status = status;

@@ -3,7 +3,10 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { connect, type Socket } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { stallMs } from '../../src/http/send-time.ts';
+import { exportLimits } from '../../src/services/data/export-seats.ts';
 import { purge } from '../../src/services/data/retention.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { request, type Reply } from '../helpers/client.ts';
@@ -20,6 +23,7 @@ import {
   type TestMember,
   type TestOrganization,
 } from '../helpers/fixtures.ts';
+import { requestBytes } from '../helpers/raw-http.ts';
 
 const marker = 'xyzzymarker';
 let app: TestApp;
@@ -268,4 +272,134 @@ it('lists the audit log, newest first, to admins of the organization', async () 
   expect((await request(app.url, 'GET', '/api/v1/admin/audit?organization=beta', admin.headers)).status).toBe(
     404,
   );
+});
+
+describe('exports at once', () => {
+  const readers: Socket[] = [];
+  afterEach(() => {
+    for (const reader of readers.splice(0)) reader.destroy();
+    vi.restoreAllMocks();
+  });
+
+  /** A visitor of whom more is kept than a system keeps of a connection that no one reads. */
+  async function aTalkativeVisitor(): Promise<string> {
+    const visitor = createVisitor(app, acme.application);
+    const template = await createMessage(visitor, await createConversation(visitor), 'a');
+    const { store, clock } = app.service.engine;
+    await store.write('server', async ({ repositories }) => {
+      const found = await repositories.messages.byId(template);
+      if (found === undefined) throw new Error('no message');
+      const { visitor_name: _visitor, member_name: _member, ...message } = found;
+      for (let at = 0; at < 1_200; at += 1)
+        await repositories.messages.append(
+          { ...message, id: clock.newId(), client_message_id: null, content: 'b'.repeat(10_000) },
+          'visitor',
+        );
+    });
+    return visitor.id;
+  }
+
+  /** Asks for an export, and reads nothing of it. */
+  function askUnread(visitorId: string, url = app.url): Socket {
+    const { hostname, port } = new URL(url);
+    const reader = connect(Number(port), hostname);
+    readers.push(reader);
+    reader.on('error', () => undefined);
+    const headers = Object.entries(admin.headers).map(([name, value]): [string, string] => [
+      name,
+      String(value),
+    ]);
+    reader.write(requestBytes(url, { path: `/api/v1/admin/visitors/${visitorId}`, headers }));
+    return reader;
+  }
+
+  const arrived = (reader: Socket): Promise<void> =>
+    new Promise((resolve) => reader.once('readable', () => resolve()));
+
+  /** @throws Error while the organization has an export under way */
+  async function expectNone(): Promise<void> {
+    const alone = await app.service.engine.seats.take([{ key: `export:${acme.id}`, most: 1 }]);
+    if (typeof alone !== 'function') throw new Error('an export is under way');
+    alone();
+  }
+
+  it('are two of an organization, until their readers have them, leave, or take nothing', async () => {
+    const long = await aTalkativeVisitor();
+    await createOrganization(app, 'beta');
+    const other = await createMember(app, 'beta', 'admin');
+    const { visitor } = await aMarkedVisitor();
+    const unread = Array.from({ length: exportLimits.organization }, () => askUnread(long));
+    await Promise.all(unread.map(arrived));
+    const refused = await ask(admin, 'GET', visitor.id);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1']);
+    expect(refused.body).toMatchObject({
+      error: 'rate_limit_exceeded',
+      cause: 'per_organization',
+      message: expect.stringContaining('2 exports under way'),
+    });
+    // It made none, and holds up no one else: not the same organization's other calls, not another organization.
+    expect((await ask(other, 'GET', visitor.id)).status).toBe(404);
+    expect((await request(app.url, 'GET', '/api/v1/admin/audit', admin.headers)).status).toBe(200);
+    unread[0]?.destroy();
+    await eventually(async () => expect((await ask(admin, 'GET', visitor.id)).status).toBe(200));
+    await eventually(async () => {
+      app.clock.advance(stallMs);
+      await expectNone();
+    });
+    expect((await ask(admin, 'GET', long)).body.conversations[0].messages).toHaveLength(1_201);
+    await eventually(expectNone);
+  });
+
+  it('are so many of all organizations together', async () => {
+    const { visitor } = await aMarkedVisitor();
+    const { seats } = app.service.engine;
+    const held = await Promise.all(
+      Array.from({ length: exportLimits.all }, () => seats.take([{ key: 'export', most: exportLimits.all }])),
+    );
+    const refused = await ask(admin, 'GET', visitor.id);
+    expect([refused.status, refused.body.error, refused.headers.get('retry-after')]).toEqual([
+      503,
+      'unavailable',
+      '1',
+    ]);
+    for (const seat of held) if (typeof seat === 'function') seat();
+    expect((await ask(admin, 'GET', visitor.id)).status).toBe(200);
+  });
+
+  it('count until they are made, also where their reader has left', async () => {
+    const { visitor } = await aMarkedVisitor();
+    const { seats, store } = app.service.engine;
+    const gate = Promise.withResolvers<void>();
+    const [take, read] = [seats.take.bind(seats), store.read.bind(store)];
+    let seated = false;
+    let collecting = false;
+    vi.spyOn(seats, 'take').mockImplementation(async (wanted) => {
+      const seat = await take(wanted);
+      seated = true;
+      return seat;
+    });
+    vi.spyOn(store, 'read').mockImplementation(async (work) => {
+      if (!seated) return read(work);
+      collecting = true;
+      await gate.promise;
+      return read(work);
+    });
+    const [url = app.url] = app.urls;
+    const reader = askUnread(visitor.id, url);
+    await eventually(() => expect(collecting).toBe(true));
+    reader.destroy();
+    // The server has heard of it before it answers these.
+    for (let at = 0; at < 3; at += 1) expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    await expect(expectNone()).rejects.toThrow('an export is under way');
+    gate.resolve();
+    await eventually(expectNone);
+  });
+
+  it('do not count for who may have none', async () => {
+    const { visitor } = await aMarkedVisitor();
+    const operator = await createMember(app, 'acme');
+    const take = vi.spyOn(app.service.engine.seats, 'take');
+    expect((await ask(operator, 'GET', visitor.id)).status).toBe(403);
+    expect(take).not.toHaveBeenCalled();
+  });
 });
