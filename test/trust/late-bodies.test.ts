@@ -99,6 +99,20 @@ describe('an admin whose body is on its way', () => {
   });
 });
 
+it('an application loses nothing when the admin is removed before the body is whole', async () => {
+  const application = await createApplication(app, 'acme', 'late.example');
+  const conversationId = await createConversation(createVisitor(app, application));
+  await createMember(app, 'acme', 'admin');
+  const admin = await createMember(app, 'acme', 'admin');
+  vi.restoreAllMocks();
+  const request = await openRequest('DELETE', `/admin/applications/${application.id}`, admin.headers, {});
+  await app.local('members.remove', { memberId: admin.id });
+  expect((await request.finish()).status).toBe(401);
+  const other = await createMember(app, 'acme', 'admin');
+  expect((await other.call('GET', `/conversations/${conversationId}`)).status).toBe(200);
+  await app.local('applications.delete', { applicationId: application.id });
+});
+
 it('a member without a second factor is refused once it is demanded', async () => {
   const operator = await createMember(app, 'acme');
   const content = { shortcut: 'late', content: 'stored after all?' };

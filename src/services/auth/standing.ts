@@ -4,6 +4,7 @@ import type { Scope, Soon, Tx } from '../../engine/engine.ts';
 import type { Actor, MemberActor, VisitorActor } from '../core/actor.ts';
 import { ServiceError } from '../core/errors.ts';
 import { assertAllowed } from '../core/permission.ts';
+import type { SliceOwner } from '../core/slices.ts';
 import type { Call, Service } from '../service.ts';
 import { assertNotBlockedNow } from './blocked.ts';
 import { assertIdentifiedNow } from './identity-demand.ts';
@@ -38,6 +39,21 @@ export function writeAs<A extends Actor, T>(
     if (epoch !== null && verifiedAt.get(call.actor) === epoch) return work(tx, call);
     return currentCall(tx, call, epoch, proves).then((current) => work(tx, current));
   });
+}
+
+/**
+ * For a removal that a caller began and that goes in slices: their rights are read again in each, so that whose right is
+ * withdrawn removes no more. What is left stays, because what was removed can't be brought back, while the same call of
+ * one who may goes on where it ended.
+ * @throws ServiceError from each slice, as `writeAs` does
+ */
+export function whileAllowed(call: Call): SliceOwner {
+  return {
+    ...call.service,
+    assertStill: async (tx) => {
+      await currentCall(tx, call, tx.configurationEpoch(), false);
+    },
+  };
 }
 
 async function currentCall<A extends Actor>(

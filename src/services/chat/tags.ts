@@ -8,9 +8,9 @@ import { accessConversation, accessTag } from '../core/access.ts';
 import { audit } from '../core/audit.ts';
 import { ServiceError } from '../core/errors.ts';
 import { isoTime } from '../core/serializers.ts';
-import { removeInSlices } from '../core/slices.ts';
+import { removedRows, removeInSlices } from '../core/slices.ts';
 import type { MemberCall, ReadTx, Tx } from '../service.ts';
-import { writeAs } from '../auth/standing.ts';
+import { whileAllowed, writeAs } from '../auth/standing.ts';
 import { organizationScope } from '../core/scopes.ts';
 import { emitChanged } from './conversation-events.ts';
 import { getStaffConversation } from './conversations.ts';
@@ -83,17 +83,24 @@ async function renameInViews(tx: Tx, { actor }: MemberCall, old: TagRow, name: s
 }
 
 /**
- * Takes the tag off every conversation, in slices, and then away. Cut off in the middle, the same call goes on.
- * @throws ServiceError not_found
+ * Takes the tag off every conversation, in slices, and then away. Cut off in the middle, the same call goes on, and the
+ * audit log says who began.
+ * @throws ServiceError not_found; unauthorized, forbidden when the right was withdrawn
  */
 export async function deleteTag(
   call: MemberCall,
   { tagId }: Input<'tags.delete'>,
 ): Promise<{ success: true }> {
   const scope = organizationScope(call);
-  // The right to do it is read before anything goes, and once more at the end.
-  const row = await writeAs(call, scope, (tx, { actor }) => accessTag(tx, actor, tagId));
-  await removeInSlices(call.service, { organization: row.organization_id }, ({ repositories }, most) =>
+  // The right to do it is read before anything goes, in each slice, and once more at the end.
+  const row = await writeAs(call, scope, async (tx, current) => {
+    const found = await accessTag(tx, current.actor, tagId);
+    const taken = await tx.repositories.tags.takeOffSome(found.id, removedRows);
+    // What this leaves may be cut off.
+    if (taken === removedRows) await changed(tx, current, found, 'tags.deleteBegun');
+    return found;
+  });
+  await removeInSlices(whileAllowed(call), { organization: row.organization_id }, ({ repositories }, most) =>
     repositories.tags.takeOffSome(row.id, most),
   );
   await writeAs(call, scope, async (tx, current) => {

@@ -22,7 +22,7 @@ const computePauseMs = 3;
 /** So long a slice that a user waits for lets others go first. */
 const mostWaitMs = 25;
 /** Removed by one statement; rows with words in an index take a millisecond each. */
-const removedRows = 10;
+export const removedRows = 10;
 /** Numbers of the event log that one statement looks at. */
 const logStretch = 200;
 /** One slice at a time; what waits is as much as there is work, which is bounded where it is asked for. */
@@ -33,6 +33,12 @@ type SliceScope = 'server' | OrganizationScope;
 
 /** Whether a user waits for the work, or it is the server's own and goes at the pace that users leave. */
 export type SliceKind = 'awaited' | 'background';
+
+/** Whose slices they are: the server's own, or those of a caller who may lose the right to them under way. */
+export interface SliceOwner extends Service {
+  /** Asked in the transaction of each slice, before its work: throws where there must be no more. */
+  readonly assertStill?: (tx: Tx) => Promise<void>;
+}
 
 /** Takes rows that were worked on just now, and says whether the slice is full. */
 export type SliceBudget = (rows: number) => boolean;
@@ -48,7 +54,7 @@ const computed = new WeakMap<Service['engine'], number>();
  * @param work does as much as its budget allows; the caller asks again until nothing is left
  */
 export async function writeSlice<T>(
-  service: Service,
+  service: SliceOwner,
   scope: SliceScope,
   work: (tx: Tx, full: SliceBudget) => Promise<T>,
   kind: SliceKind = 'awaited',
@@ -59,7 +65,10 @@ export async function writeSlice<T>(
   if (isBackground) await engine.pace.turn(shortSliceTurnMs);
   return limitOf(writing, engine)(scope === 'server' ? scope : scope.organization, async () => {
     if (!isBackground) await engine.pace.awaitedTurn(shortSliceTurnMs, mostWaitMs);
-    const slice = (tx: Tx): Promise<T> => work(tx, sliceBudget(service, kind));
+    const slice = async (tx: Tx): Promise<T> => {
+      await service.assertStill?.(tx);
+      return work(tx, sliceBudget(service, kind));
+    };
     const done = await engine.store.write(scope, slice, isBackground ? 'behind' : undefined);
     await sleep(pauseMs);
     return done;
@@ -94,7 +103,7 @@ export function computeSlice<T>(
  * @param stopped asked between slices; once true, the rest stays
  */
 export async function removeInSlices(
-  service: Service,
+  service: SliceOwner,
   scope: SliceScope,
   removeSome: (tx: Tx, most: number) => Promise<number>,
   stopped: () => boolean = () => false,
@@ -116,7 +125,7 @@ export async function removeInSlices(
  * @returns the number that was the last when it began
  */
 export async function walkLogInSlices(
-  service: Service,
+  service: SliceOwner,
   scope: SliceScope,
   work: (tx: Tx, after: number, through: number) => Promise<number>,
 ): Promise<number> {

@@ -14,6 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Output } from '../../protocol/operations.ts';
 import type { OrganizationRow, RetentionCursor, RetentionScope } from '../../engine/rows.ts';
 import { purgeAudit } from './audit-retention.ts';
+import { whileAllowed, writeAs } from '../auth/standing.ts';
 import { accessApplication, accessOrganization } from '../core/access.ts';
 import { audit } from '../core/audit.ts';
 import { throwFirst, tryEach } from '../core/each.ts';
@@ -21,7 +22,13 @@ import { ServiceError } from '../core/errors.ts';
 import { removeDueBytes } from '../files/file-job.ts';
 import { organizationQuotas } from '../tenants/quotas.ts';
 import { isoTime } from '../core/serializers.ts';
-import { removeInSlices, walkLogInSlices, writeSlice, type SliceBudget } from '../core/slices.ts';
+import {
+  removeInSlices,
+  walkLogInSlices,
+  writeSlice,
+  type SliceBudget,
+  type SliceOwner,
+} from '../core/slices.ts';
 import { removeWebhookDeliveries } from '../webhooks/webhooks.ts';
 import { removeDocumentPassages } from '../assistant/knowledge/documents.ts';
 import type { Call, OwnerCall, Service, Tx } from '../service.ts';
@@ -70,7 +77,7 @@ export async function purge(service: Service, options: PurgeOptions = {}, call?:
   const total = zeroCounts();
   const rows = await store.read(({ repositories }) => repositories.organizations.list());
   const problems = await tryEach(rows, async (row) => {
-    const one = await purgeOrganization(service, row, now, options);
+    const one = await purgeOrganization(service, row, now, options, call);
     organizations.push(one);
     if (one.state === 'purged') addCounts(total, one.live);
     addCounts(total, one.test);
@@ -102,6 +109,7 @@ async function purgeOrganization(
   row: OrganizationRow,
   now: number,
   options: PurgeOptions,
+  call: Call | undefined,
 ): Promise<Organization> {
   const { retentionDays } = organizationQuotas(row);
   const testDays = Math.min(testRetentionDays, retentionDays ?? testRetentionDays);
@@ -128,7 +136,18 @@ async function purgeOrganization(
   const have = await service.engine.store.read(({ repositories }) =>
     repositories.retention.countConversations(row.id, 'live'),
   );
-  if (options.force !== true && due.conversations * 2 > have) return { ...base, state: 'held', live: due };
+  const isGuarded = due.conversations * 2 > have;
+  if (options.force !== true && isGuarded) return { ...base, state: 'held', live: due };
+  // Who said yes to it is known also where it is cut off.
+  if (options.dryRun !== true && isGuarded && call !== undefined)
+    await service.engine.store.write({ organization: row.id, removes: true }, (tx) =>
+      audit(tx, call, {
+        organizationId: row.id,
+        action: 'retention.purgeBegun',
+        subject: `organization:${row.id}`,
+        detail: { ...due },
+      }),
+    );
   return {
     ...base,
     state: 'purged',
@@ -137,7 +156,8 @@ async function purgeOrganization(
 }
 
 /**
- * Removes every conversation and visitor of an organization in small steps, before the organization itself goes.
+ * Removes every conversation and visitor of an organization in small steps, before the organization itself goes. The
+ * audit log says first who began it: its own rows go, too.
  * @returns the number up to which the event log holds none of its events
  * @throws ServiceError not_found
  */
@@ -145,9 +165,16 @@ export async function purgeOrganizationData(
   call: OwnerCall,
   input: { organization: string },
 ): Promise<number> {
-  const { id } = await call.service.engine.store.read((tx) =>
-    accessOrganization(tx, call.actor, input.organization),
-  );
+  const id = await writeAs(call, 'server', async (tx, current) => {
+    const row = await accessOrganization(tx, current.actor, input.organization);
+    await audit(tx, current, {
+      organizationId: null,
+      action: 'organizations.deleteBegun',
+      subject: `organization:${row.id}`,
+      detail: { slug: row.slug },
+    });
+    return row.id;
+  });
   return removeOrganizationData(call.service, id);
 }
 
@@ -179,19 +206,30 @@ async function removeAllDeliveries(service: Service, organizationId: string): Pr
 }
 
 /**
- * The same for an application.
- * @throws ServiceError not_found
+ * The same for an application. Ends with the caller's right to it; the same call of another admin goes on.
+ * @throws ServiceError not_found; unauthorized, forbidden when the right was withdrawn
  */
 export async function purgeApplicationData(call: OwnerCall, input: { applicationId: string }): Promise<void> {
-  const row = await call.service.engine.store.read((tx) =>
+  const { organization_id: organization } = await call.service.engine.store.read((tx) =>
     accessApplication(tx, call.actor, input.applicationId),
   );
-  await removeAllData(call.service, { organization_id: row.organization_id, application_id: row.id });
-  await removeDocuments(call.service, row.organization_id, row.id);
+  const row = await writeAs(call, { organization, removes: true }, async (tx, current) => {
+    const found = await accessApplication(tx, current.actor, input.applicationId);
+    await audit(tx, current, {
+      organizationId: organization,
+      action: 'applications.deleteBegun',
+      subject: `application:${found.id}`,
+      detail: { name: found.name },
+    });
+    return found;
+  });
+  const slices = whileAllowed(call);
+  await removeAllData(slices, { organization_id: organization, application_id: row.id });
+  await removeDocuments(slices, organization, row.id);
 }
 
 async function removeAllData(
-  service: Service,
+  service: SliceOwner,
   whose: Pick<RetentionScope, 'organization_id' | 'application_id'>,
 ): Promise<void> {
   for (const mode of ['live', 'test'] as const)
@@ -200,7 +238,7 @@ async function removeAllData(
 
 /** Removes an application's documents, one at a time. */
 async function removeDocuments(
-  service: Service,
+  service: SliceOwner,
   organizationId: string,
   applicationId: string,
 ): Promise<void> {
@@ -284,7 +322,7 @@ interface Step {
 }
 
 async function removeExpired(
-  service: Service,
+  service: SliceOwner,
   scope: RetentionScope,
   options: PurgeOptions,
 ): Promise<Counts> {
@@ -310,7 +348,7 @@ async function removeExpired(
 
 /** Removes old rows of the assistant's log and old drafts, which no figure counts. */
 async function removeExpiredRest(
-  service: Service,
+  service: SliceOwner,
   scope: RetentionScope,
   { stopped }: PurgeOptions,
 ): Promise<void> {

@@ -4,7 +4,7 @@ import type { Message } from '../../protocol/entities.ts';
 import type { Input, Output } from '../../protocol/operations.ts';
 import type { AiLogRow, ConversationRow, VisitorRow } from '../../engine/rows.ts';
 import { serializeAiLogEntry } from '../assistant/log.ts';
-import { writeAs } from '../auth/standing.ts';
+import { whileAllowed, writeAs } from '../auth/standing.ts';
 import { audit } from '../core/audit.ts';
 import { removeDueBytes } from '../files/file-job.ts';
 import { badField, notFound } from '../core/errors.ts';
@@ -147,7 +147,7 @@ async function allMessages(
 /**
  * Removes a visitor with everything that is kept about them, notes included, ends their live connections, and empties
  * the database's log, so that no file holds a word of them; copies made before changes of the schema are listed with
- * the day on which they go. The audit log keeps that it was done, by whom and when, and nothing of whom.
+ * the day on which they go. The audit log keeps that it was begun and done, by whom and when, and nothing of whom.
  * @throws ServiceError not_found, bad_request
  */
 export async function eraseVisitor(
@@ -157,20 +157,26 @@ export async function eraseVisitor(
   const { store, maintenance } = call.service.engine;
   const visitor = await store.read((tx) => accessVisitorData(tx, call, input));
   const scope = { organization: visitor.organization_id, removes: true } as const;
-  // The right to erase is read again before anything goes, and once more at the end.
-  await writeAs(call, scope, async () => undefined);
-  // A long history goes in slices; cut off in the middle, the same call goes on.
+  await writeAs(call, scope, (tx, current) =>
+    audit(tx, current, {
+      organizationId: visitor.organization_id,
+      action: 'visitors.eraseBegun',
+      subject: auditSubject(visitor),
+    }),
+  );
+  // A long history goes in slices, each if the right to erase still holds; cut off in the middle, the same call goes on.
+  const slices = whileAllowed(call);
   for (const remove of ['removeMessages', 'removeDeliveries', 'removeEffects'] as const)
-    await removeInSlices(call.service, scope, ({ repositories }, most) =>
+    await removeInSlices(slices, scope, ({ repositories }, most) =>
       repositories.visitorData[remove](visitor.id, most),
     );
-  const walkedThrough = await walkLogInSlices(call.service, scope, ({ repositories }, after, through) =>
+  const walkedThrough = await walkLogInSlices(slices, scope, ({ repositories }, after, through) =>
     repositories.events.removeOfVisitor(visitor.id, after, through),
   );
   // What happened since: once a conversation is removed, its events could not be told from others.
   const removeLateEvents = ({ repositories }: Tx): Promise<number> =>
     repositories.events.removeOfVisitor(visitor.id, walkedThrough, Number.MAX_SAFE_INTEGER);
-  await removeInSlices(call.service, scope, async (tx, most) => {
+  await removeInSlices(slices, scope, async (tx, most) => {
     await removeLateEvents(tx);
     return tx.repositories.visitorData.removeConversations(visitor.id, most);
   });

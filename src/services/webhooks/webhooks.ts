@@ -8,8 +8,8 @@ import { audit } from '../core/audit.ts';
 import { badField, ServiceError, notFound } from '../core/errors.ts';
 import { scopeOfWebhook } from '../core/scopes.ts';
 import { isoTime } from '../core/serializers.ts';
-import { removeInSlices } from '../core/slices.ts';
-import { writeAs } from '../auth/standing.ts';
+import { removeInSlices, type SliceOwner } from '../core/slices.ts';
+import { whileAllowed, writeAs } from '../auth/standing.ts';
 import { parseIpHost, isLocalHostname, isPublicAddress } from '../../net/ip-ranges.ts';
 import type { OwnerCall, ReadTx, Service, Tx } from '../service.ts';
 import { createWebhookSecret } from './signature.ts';
@@ -214,21 +214,30 @@ export async function updateWebhook(
 }
 
 /**
- * Removes the log of a webhook's deliveries, before the webhook itself goes. It is switched off first, so that none come.
- * @throws ServiceError not_found
+ * Removes the log of a webhook's deliveries, before the webhook itself goes. It is switched off first, so that none come;
+ * the audit log has that as a change of its own, because it stays where the rest is cut off.
+ * @throws ServiceError not_found; unauthorized, forbidden when the right was withdrawn
  */
 export async function removeDeliveries(call: OwnerCall, input: Input<'webhooks.delete'>): Promise<void> {
   const row = await call.service.engine.store.read((tx) => accessWebhook(tx, call.actor, input.webhookId));
-  await writeAs(call, scopeOfWebhook(row), async (tx) => {
-    await tx.repositories.webhooks.disable(row.id);
-    tx.configurationChanged(row.organization_id);
+  await writeAs(call, scopeOfWebhook(row), async (tx, current) => {
+    const found = await accessWebhook(tx, current.actor, input.webhookId);
+    if (found.enabled === 0) return;
+    await tx.repositories.webhooks.disable(found.id);
+    tx.configurationChanged(found.organization_id);
+    await audit(tx, current, {
+      organizationId: found.organization_id,
+      action: 'webhooks.update',
+      subject: `webhook:${found.id}`,
+      detail: { host: new URL(found.url).host, enabled: false },
+    });
   });
-  await removeWebhookDeliveries(call.service, row);
+  await removeWebhookDeliveries(whileAllowed(call), row);
 }
 
 /** Removes a webhook's deliveries in slices. */
 export function removeWebhookDeliveries(
-  service: Service,
+  service: SliceOwner,
   { id, organization_id: organization }: Pick<WebhookRow, 'id' | 'organization_id'>,
 ): Promise<void> {
   return removeInSlices(service, { organization }, ({ repositories }, most) =>

@@ -22,15 +22,17 @@ import { fileKinds } from '../../../protocol/codes.ts';
 import { isoTime } from '../../core/serializers.ts';
 import {
   computeSlice,
+  removedRows,
   removeInSlices,
   sliceBudget,
   writeSlice,
+  type SliceOwner,
   type SliceBudget,
   type SliceKind,
 } from '../../core/slices.ts';
 import { retrieve, thresholds } from './retrieval/retrieval.ts';
 import { limitAiQuestion } from '../../auth/rate-limits.ts';
-import { writeAs } from '../../auth/standing.ts';
+import { whileAllowed, writeAs } from '../../auth/standing.ts';
 import type { OwnerCall, ReadTx, Service, Tx } from '../../service.ts';
 import { parseSynonyms } from './retrieval/synonyms.ts';
 import { indexTerms, terms } from './retrieval/terms.ts';
@@ -314,20 +316,26 @@ export async function getDocument(
 }
 
 /**
- * Removes a document's passages, before the document itself goes.
- * @throws ServiceError not_found
+ * Removes a document's passages, before the document itself goes. Cut off in the middle, the same call goes on, and the
+ * audit log says who began.
+ * @throws ServiceError not_found; unauthorized, forbidden when the right was withdrawn
  */
 export async function removePassages(call: OwnerCall, input: Input<'knowledge.remove'>): Promise<void> {
   const { store } = call.service.engine;
   const row = await store.read((tx) => accessKnowledgeDocument(tx, call.actor, input.documentId));
-  // The right to remove it is read again before anything goes, and once more at the end.
-  await writeAs(call, { organization: row.organization_id }, async () => undefined);
-  await removeDocumentPassages(call.service, row);
+  // The right to remove it is read before anything goes, in each slice, and once more at the end.
+  await writeAs(call, { organization: row.organization_id }, async (tx, current) => {
+    const found = await accessKnowledgeDocument(tx, current.actor, input.documentId);
+    const removed = await tx.repositories.knowledge.removePassages(found.id, removedRows);
+    // What this leaves may be cut off.
+    if (removed === removedRows) await auditRemoval(tx, current, found, 'knowledge.removeBegun');
+  });
+  await removeDocumentPassages(whileAllowed(call), row);
 }
 
 /** Removes a document's passages in slices. */
 export function removeDocumentPassages(
-  service: Service,
+  service: SliceOwner,
   { id, organization_id: organization }: Pick<KnowledgeDocumentRow, 'id' | 'organization_id'>,
 ): Promise<void> {
   return removeInSlices(service, { organization }, ({ repositories }, most) =>
@@ -343,13 +351,22 @@ export async function removeDocument(
 ): Promise<{ success: true }> {
   const row = await accessKnowledgeDocument(tx, call.actor, input.documentId);
   await tx.repositories.knowledge.remove(row.id);
-  await audit(tx, call, {
+  await auditRemoval(tx, call, row, 'knowledge.remove');
+  return { success: true };
+}
+
+function auditRemoval(
+  tx: Tx,
+  call: OwnerCall,
+  row: Pick<KnowledgeDocumentRow, 'id' | 'organization_id' | 'application_id' | 'source'>,
+  action: string,
+): Promise<void> {
+  return audit(tx, call, {
     organizationId: row.organization_id,
-    action: 'knowledge.remove',
+    action,
     subject: `application:${row.application_id}`,
     detail: { document: row.id, source: row.source.slice(0, 200) },
   });
-  return { success: true };
 }
 
 /** What a question finds, with how well. @throws ServiceError not_found, plan_limit, rate_limit_exceeded */
