@@ -12,17 +12,9 @@ import type {
   Undo,
 } from './types.ts';
 
-interface PageEvent {
-  readonly type: string;
-}
-
 /** The globals that are used, each of which may be missing or blocked. */
 interface BrowserGlobals {
-  addEventListener(
-    type: string,
-    listener: (event: PageEvent) => void,
-    options: { readonly signal: AbortSignal },
-  ): void;
+  addEventListener(type: string, listener: () => void, options: { readonly signal: AbortSignal }): void;
   fetch(url: string, request: HttpRequest): Promise<HttpResponse>;
   readonly WebSocket: new (url: string) => SocketLike;
   readonly BroadcastChannel?: new (name: string) => ChannelLike;
@@ -38,21 +30,24 @@ const globals = globalThis as unknown as BrowserGlobals;
 function newId(): string {
   // Each 0 becomes four random bits; the version, the variant and the hyphens stay.
   return '00000000-0000-4000-8000-000000000000'.replace(/0/g, () =>
-    (Number(crypto.getRandomValues(new Uint8Array(1))) & 15).toString(16),
+    (+crypto.getRandomValues(new Uint8Array(1)) & 15).toString(16),
   );
 }
 
 function watchPage(listener: (what: 'wake' | 'suspend') => void): Undo {
   const { document } = globals;
   const ending = new AbortController();
-  const hear = ({ type }: PageEvent): void => {
-    if (type === 'pagehide') listener('suspend');
-    else if (document?.visibilityState === 'visible') listener('wake');
-  };
   if (document)
     // The change of visibility comes up from the document.
     for (const type of ['online', 'pagehide', 'pageshow', 'visibilitychange'])
-      globals.addEventListener(type, hear, { signal: ending.signal });
+      globals.addEventListener(
+        type,
+        () => {
+          if (type === 'pagehide') listener('suspend');
+          else if (document.visibilityState === 'visible') listener('wake');
+        },
+        { signal: ending.signal },
+      );
   return () => ending.abort();
 }
 

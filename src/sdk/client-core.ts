@@ -29,7 +29,7 @@ export function createCore(store: Store, emit: Emitter<SdkEvents>['emit_']): Cor
     typingUntil_: 0,
     openId_: () => store.state_().conversationId ?? '',
     broadcast_: (...message) => core.tabs_?.broadcast_(message),
-    isLeader_: () => !!core.tabs_?.isLeader_(),
+    isLeader_: () => core.tabs_?.isLeader_(),
     report_: (error) => {
       if (!core.stopped_) emit('error', asSdkError(error));
     },
@@ -49,7 +49,7 @@ export async function start(core: Core, options: InitOptions, env: Environment):
   core.options_ = options;
   core.env_ = env;
   core.prefix_ = `deskbell:${appId}:`;
-  core.storage_ = typeof storage === 'object' ? storage : storage === 'none' ? null : env.storage(storage);
+  core.storage_ = typeof storage === 'object' ? storage : storage !== 'none' ? env.storage(storage) : null;
   const http = createHttpClient(env, base + visitorApiPrefix, () => ({
     'X-App-Id': appId,
     ...(core.visitorId_ && { 'X-Visitor-Id': core.visitorId_ }),

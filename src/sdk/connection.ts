@@ -42,20 +42,12 @@ export function backoff(attempt: number, env: Pick<Environment, 'random'>): numb
   return Math.min(maxBackoffMs, minBackoffMs * 2 ** attempt) * (1 - env.random() / 2);
 }
 
-/** Ends a socket, and what it still says is not heard. */
-const cut = (socket: SocketLike): void => {
-  socket.onopen = socket.onmessage = socket.onclose = null;
-  socket.close();
-};
-
 /** A connection: none before `start_`, and from then on it comes back until `stop_`. */
 export function createConnection(options: ConnectionOptions): Connection {
   const { env_: env } = options;
   let wanted = false;
   let socket: SocketLike | null = null;
   let attempt = 0;
-  // Raised whenever what is under way no longer counts.
-  let round = 0;
   let status: ConnectionStatus = 'idle';
   let cancel: Undo = () => undefined;
 
@@ -70,9 +62,11 @@ export function createConnection(options: ConnectionOptions): Connection {
   };
 
   const release = (): void => {
-    round += 1;
     cancel();
-    if (socket) cut(socket);
+    if (!socket) return;
+    // What it still says is not heard.
+    socket.onopen = socket.onmessage = socket.onclose = null;
+    socket.close();
     socket = null;
   };
 
@@ -91,14 +85,17 @@ export function createConnection(options: ConnectionOptions): Connection {
 
   const connect = (): void => {
     release();
-    const mine = round;
+    let counts = true;
+    cancel = () => {
+      counts = false;
+    };
     setStatus('connecting');
     options.address_().then(
       (url) => {
-        if (mine === round) open(url);
+        if (counts) open(url);
       },
       (thrown: unknown) => {
-        if (mine !== round) return;
+        if (!counts) return;
         const error = asSdkError(thrown);
         if (isRetryable(error)) comeBack((error.retryAfter ?? 0) * 1000);
         else refuse(error);
@@ -108,31 +105,28 @@ export function createConnection(options: ConnectionOptions): Connection {
 
   const open = (url: string): void => {
     timer(openTimeoutMs, comeBack);
-    const opening = env.openSocket(url);
-    socket = opening;
-    opening.onopen = () => {
+    socket = env.openSocket(url);
+    socket.onopen = () => {
       expectSilence();
       setStatus('online');
     };
-    opening.onmessage = ({ data }) => {
+    socket.onmessage = ({ data }) => {
       const frame = JSON.parse(String(data)) as ServerFrame;
       // Let in, and it answers: the next interruption is a new one.
       if (frame.type !== 'error') attempt = 0;
       expectSilence();
       if (frame.type !== 'pong') options.onFrame_(frame);
     };
-    opening.onclose = ({ code }) => {
+    socket.onclose = ({ code }) => {
       if (finalCloseCodes.includes(code)) refuse(sdkError('forbidden'));
       else comeBack();
     };
     // An error is always followed by the close; that of a socket that is cut while it connects needs no handling.
-    opening.onerror = () => undefined;
+    socket.onerror = () => undefined;
   };
 
   /** Heard something: the next ping is due in a while. */
-  const expectSilence = (): void => {
-    timer(pingIntervalMs, ping);
-  };
+  const expectSilence = (): void => timer(pingIntervalMs, ping);
 
   const ping = (): void => {
     send('ping');
@@ -161,8 +155,8 @@ export function createConnection(options: ConnectionOptions): Connection {
     stop_: stop,
     wake_: () => {
       if (!wanted) return;
-      if (status === 'online') return ping();
       attempt = 0;
+      if (status === 'online') ping();
       if (status === 'offline') connect();
     },
     reconnect_: comeBack,

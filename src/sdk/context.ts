@@ -111,7 +111,7 @@ export interface Context extends Pick<Store, 'state_' | 'set_'> {
   readonly emit_: Emitter<SdkEvents>['emit_'];
   /** Tells the other tabs. */
   broadcast_(...message: TabMessage): void;
-  isLeader_(): boolean;
+  isLeader_(): boolean | undefined;
   /** Empty: there is none yet. */
   readonly visitorId_: string;
   /** Tells the page of what failed in the background. */
@@ -181,14 +181,13 @@ export const isoTime = (ms: number): string => new Date(ms).toISOString();
 export function normalizeOutgoing(
   message: string | OutgoingMessage,
 ): OutgoingMessage & { readonly contentFormat: ContentFormat } {
-  const { content, ...rest }: OutgoingMessage = typeof message === 'string' ? { content: message } : message;
+  const { content, ...rest }: OutgoingMessage = typeof message === 'object' ? message : { content: message };
   return { contentFormat: 'plain', ...rest, content: content.trim() };
 }
 
 /** The keys in a storage that begin alike. */
 export function keysWithPrefix(storage: KeyValueStorage | null | undefined, prefix: string): string[] {
-  return Array.from(
-    { length: tryOrUndefined(() => storage?.length) ?? 0 },
-    (_, index) => storage?.key(index) ?? '',
-  ).filter((name) => name.startsWith(prefix));
+  return Array.from({ length: tryOrUndefined(() => storage?.length) ?? 0 }, (_, index) =>
+    storage?.key(index),
+  ).filter((name): name is string => !!name?.startsWith(prefix));
 }

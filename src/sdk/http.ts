@@ -87,9 +87,7 @@ export function createHttpClient(
     const { error = 'internal_error', message = `HTTP ${status}`, cause, retryAfter } = answer as ErrorBody;
     const wait = retryAfter ?? 1;
     if (retriesLeft && wait <= maxRetryAfterSeconds && (status === 429 || status === 503)) {
-      await new Promise<void>((resolve) => {
-        env.after(wait * 1000, resolve);
-      });
+      await new Promise<void>((resolve) => env.after(wait * 1000, resolve));
       return call(method, path, options, retriesLeft - 1);
     }
     throw sdkError(error, message, status, retryAfter, cause);

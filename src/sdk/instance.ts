@@ -18,7 +18,7 @@ export interface Instance {
  * What `init` and `getSdkApi` share between two calls of `destroy`. Several at once are tests' business, or one per tab.
  * @param onEnd `destroy` has been called
  */
-export function createInstance(onEnd: () => void = () => undefined): Instance {
+export function createInstance(onEnd?: () => void): Instance {
   const store = createStore();
   const { state_: state, set_: set } = store;
   const emitter = createEmitter<SdkEvents>();
@@ -76,7 +76,7 @@ export function createInstance(onEnd: () => void = () => undefined): Instance {
     destroy: () => {
       if (ended) return;
       ended = true;
-      onEnd();
+      onEnd?.();
       stop(core);
       reject(sdkError('destroyed'));
     },

@@ -9,11 +9,10 @@ const ackTimeoutMs = 10_000;
 
 /** Listens to a room from a message on: by this tab's own socket, or by the leader's. */
 export function listen(core: Core, id: string, after: string): void {
-  const connection = core.connection_;
   if (!core.isLeader_()) core.broadcast_('subscribe', id, after);
-  else if (connection.send_('room:join', { conversationId: id, lastMessageId: after, echo: true }))
+  else if (core.connection_.send_('room:join', { conversationId: id, lastMessageId: after, echo: true }))
     core.asked_.push(after);
-  else connection.start_();
+  else core.connection_.start_();
 }
 
 /**

@@ -40,7 +40,10 @@ export function publish(core: Core): void {
   const { messages_: thread, typing, reads } = core.rooms_.get(id) ?? newRoom(core, id);
   const next = thread.list_().concat(pendingMessages(core, id));
   core.set_({
-    messages: next.every((one, index) => one === messages[index]) && !messages[next.length] ? messages : next,
+    messages:
+      messages.length === next.length && next.every((one, index) => one === messages[index])
+        ? messages
+        : next,
     loaded: !!thread.syncCursor_(),
     hasMore: thread.hasMore_(),
     typing,

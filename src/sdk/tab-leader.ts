@@ -31,9 +31,6 @@ export function joinTabs<T>(
     leads = true;
     onLead();
   };
-  const left = new Promise<void>((resolve) => {
-    signal.onabort = () => resolve();
-  });
   if (channel) {
     channel.onmessage = ({ data }) => {
       if (!signal.aborted) onMessage(data as T);
@@ -41,7 +38,9 @@ export function joinTabs<T>(
     locks
       .request(name, { signal }, () => {
         lead();
-        return left;
+        return new Promise((resolve) => {
+          signal.onabort = resolve;
+        });
       })
       // Left before its turn came; or the browser refuses locks here, and then each tab is on its own.
       .catch(lead);

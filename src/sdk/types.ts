@@ -349,7 +349,7 @@ export interface LocksLike {
   request(
     name: string,
     options: { readonly signal: AbortSignal },
-    run: () => Promise<void>,
+    run: () => Promise<unknown>,
   ): Promise<unknown>;
 }
 
