@@ -59,7 +59,10 @@ export async function start(core: Core, options: InitOptions, env: Environment):
   const unwatch = env.watchPage((what) => {
     if (!core.visitorId_) return;
     if (what === 'suspend') return stepDown(core);
-    if (!core.tabs_) join(core);
+    if (!core.tabs_) {
+      join(core);
+      keepList(core);
+    }
     core.connection_.wake_();
     enterRooms(core);
     resume(core);

@@ -65,6 +65,8 @@ export function begin(core: Core): void {
 
 /** Joins the visitor's other tabs. */
 export function join(core: Core): void {
+  // It may have been in the back-forward cache: what it was told before holds no more, and it catches up.
+  setStatus(core, 'idle');
   core.tabs_ = joinTabs<TabMessage>(
     core.env_,
     core.prefix_ + core.visitorId_,

@@ -357,6 +357,35 @@ it('lets another tab lead while a page sleeps in the back-forward cache, and cat
   expect([one.liveSockets, two.liveSockets]).toEqual([0, 1]);
 });
 
+it('catches up with what a tab that followed has slept through in the back-forward cache', async () => {
+  const one = tab();
+  const { conversationId: id } = await one.sdk.sendMessage('hello');
+  await eventually(() => expect(one.sdk.getState().connection).toBe('online'));
+  const two = tab();
+  await two.sdk.openConversation(id);
+  await eventually(() => expect(two.sdk.getState().connection).toBe('online'));
+  two.emit('suspend');
+  await operator.call('POST', `/conversations/${id}/accept`);
+  await operator.call('POST', `/conversations/${id}/messages`, { content: 'while you slept' });
+  await eventually(() => expect(texts(one)).toEqual(['hello:sent', 'while you slept:sent']));
+  await one.sdk.openConversation(null);
+  const { conversationId: other } = await one.sdk.sendMessage('another matter');
+  expect(texts(two)).toEqual(['hello:sent']);
+  two.emit('wake');
+  await eventually(() => expect(texts(two)).toEqual(['hello:sent', 'while you slept:sent']));
+  await eventually(() =>
+    expect(two.sdk.getState()).toMatchObject({
+      connection: 'online',
+      unread: 1,
+      conversations: expect.arrayContaining([
+        expect.objectContaining({ id, status: 'active', assignedTo: operator.id }),
+        expect.objectContaining({ id: other }),
+      ]),
+    }),
+  );
+  expect([one.liveSockets, two.liveSockets]).toEqual([1, 0]);
+});
+
 it('forgets the visitor in all tabs and in storage', async () => {
   const one = tab();
   const { conversationId: id } = await one.sdk.sendMessage('hello');
