@@ -199,6 +199,7 @@ describe('by keyboard', () => {
       }
       await route.continue();
     });
+    await page.getByLabel('Signature').fill('Jon, by phone');
     await save.focus();
     await page.keyboard.press('Enter');
     await eventually(async () => expect(await save.getAttribute('aria-disabled')).toBe('true'));

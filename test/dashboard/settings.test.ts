@@ -295,6 +295,43 @@ describe('a form of what is stored', () => {
     await app.local('organizations.update', { organization: 'acme', signIn: { secondFactor: 'off' } });
   });
 
+  it('of a webhook leaves its events and its switch as another admin has set them since', async () => {
+    const { id } = await app.local('webhooks.create', {
+      organization: 'acme',
+      url: 'https://hooks.example/told',
+      events: ['message:new'],
+    });
+    const { page } = await visit(`webhooks/${id}`);
+    await page.getByLabel('Address').waitFor();
+    await app.local('webhooks.update', { webhookId: id, events: ['conversation:new'], enabled: false });
+    await page.getByLabel('Address').fill('https://hooks.example/moved');
+    await page.getByRole('button', { name: 'Save' }).click();
+    const stored = () => app.local('webhooks.get', { webhookId: id });
+    await eventually(async () => expect((await stored()).url).toBe('https://hooks.example/moved'));
+    expect(await stored()).toMatchObject({ events: ['conversation:new'], enabled: false });
+    // Emptied, it still asks for every event.
+    await page.locator('[name=events]').fill('');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await eventually(async () => expect((await stored()).events).toBe(null));
+    expect((await stored()).enabled).toBe(false);
+    await app.local('webhooks.delete', { webhookId: id });
+  });
+
+  it('of the own account leaves what was changed on another device', async () => {
+    const eve = await createMember(app, 'acme', 'operator', 'Eve');
+    const { ticket } = await app.local('session.createLink', { memberId: eve.id });
+    const { page } = await openSignedOut(`${app.url}/#sign-in=${ticket}`);
+    await page.locator('.app').waitFor();
+    await page.evaluate(`location.hash = '#/settings/account'`);
+    await page.getByLabel('Signature').waitFor();
+    await eve.call('PATCH', '/me', { name: 'Eve Adler', timezone: 'Europe/Vienna' });
+    await page.getByLabel('Signature').fill('Eve, by phone');
+    await page.getByRole('button', { name: 'Save' }).first().click();
+    const stored = async () => (await eve.call('GET', '/me')).body.member;
+    await eventually(async () => expect(await stored()).toMatchObject({ signature: 'Eve, by phone' }));
+    expect(await stored()).toMatchObject({ name: 'Eve Adler', timezone: 'Europe/Vienna', locale: null });
+  });
+
   it('takes an empty number for none, and not for zero', async () => {
     const { page } = await visit(`applications/${acme.application.id}`);
     await settled(page);

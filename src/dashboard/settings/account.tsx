@@ -47,6 +47,7 @@ export function Page(): JSX.Element {
                   { path: 'signature', label: 'ownSignature', hint: 'ownSignatureHint', kind: 'area' },
                 ]}
                 initial={member}
+                patches
                 onSubmit={async (body) => {
                   const saved = await rest<{ member: OwnAccount }>('PATCH', '/staff/me', body);
                   if (takeAccountLanguage(saved.member.locale)) location.reload();

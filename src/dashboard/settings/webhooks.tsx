@@ -14,9 +14,10 @@ export function Page({ rest: [id] }: SettingsPageProps): JSX.Element {
   return id === undefined ? <Webhooks /> : <OneWebhook key={id} id={id} />;
 }
 
-/** The types, one in a line or with commas between; none: all. */
+/** The types, one in a line or with commas between; none: all. A body without the field stays without it. */
 function eventsOf(body: object): object {
-  const { events = '', ...more }: { events?: string } = body;
+  const { events, ...more }: { events?: string } = body;
+  if (events === undefined) return more;
   const types = events.split(/[\s,]+/).filter((type) => type !== '');
   return { ...more, events: types.length === 0 ? null : types };
 }
@@ -100,6 +101,7 @@ function OneWebhook({ id }: { readonly id: string }): JSX.Element {
               ]}
               initial={{ ...data, events: data.events?.join(', ') ?? '' }}
               onSubmit={(body) => rest('PATCH', path, eventsOf(body))}
+              patches
             />
           </Section>
           <Section title="secret" about="secretAbout">
