@@ -13,7 +13,7 @@ import { isSoundOn, playSound, setSound } from './sound.ts';
 import type { DraftStore } from '../desk/drafts.ts';
 import { titleCount } from './page-title.ts';
 import type * as push from './push.ts';
-import { route } from './router.ts';
+import { leaving, route } from './router.ts';
 import { createLocalDrafts, handedOverDrafts } from './storage.ts';
 import { toast } from './ui/toast.tsx';
 import { readSetting, say, t, withWords, writeSetting } from './words.ts';
@@ -116,6 +116,7 @@ function guard(event: BeforeUnloadEvent): void {
 /** Loads the page anew, for another member or none. Unasked: this one has left already. */
 export function beginAnew(): void {
   removeEventListener('beforeunload', guard);
+  leaving.ask = null;
   location.reload();
 }
 

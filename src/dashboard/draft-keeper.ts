@@ -4,6 +4,7 @@ import type { DeskController } from '../desk/desk-controller.ts';
 import type { DraftStore } from '../desk/drafts.ts';
 import { call, errorCode, staffClient } from './api.ts';
 import { beginAnew, desk } from './desk.ts';
+import { leaving } from './router.ts';
 import { handedOverDrafts } from './storage.ts';
 import { t } from './words.ts';
 
@@ -75,6 +76,7 @@ export function takeBack(model: DeskController, drafts: DraftStore): Promise<voi
 
 /** Ends the session, and begins anew: nothing of the member stays in this page, and no draft on this device. */
 export async function signOut(): Promise<void> {
+  if (leaving.ask !== null) return leaving.ask(() => void signOut());
   const { model, drafts } = desk();
   const memberId = model.context.memberId;
   const unsaved = await handOverDrafts(drafts, memberId);

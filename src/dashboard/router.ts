@@ -32,14 +32,22 @@ function decode(part: string): string {
   }
 }
 
+/**
+ * How it is asked before a page with something unsaved is left, and `then` goes on; without it, the browser has left it
+ * already. null: nothing needs to be asked.
+ */
+export const leaving: { ask: ((then?: () => void) => void) | null } = { ask: null };
+
 export const route = signal<Route>(parseRoute(location.hash));
 addEventListener('hashchange', () => {
+  if (leaving.ask !== null) return leaving.ask();
   route.value = parseRoute(location.hash);
 });
 
 /** Goes to an address. @param replace leaves no step to go back to */
 export function go(href: string, { replace = false } = {}): void {
   if (location.hash === href || (location.hash === '' && href === '#/')) return;
+  if (leaving.ask !== null) return leaving.ask(() => go(href, { replace }));
   if (replace) history.replaceState(null, '', href);
   else history.pushState(null, '', href);
   route.value = parseRoute(href);

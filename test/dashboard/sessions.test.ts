@@ -190,6 +190,7 @@ describe('rights that change under way', () => {
     const pages = page.getByRole('navigation', { name: 'Settings' });
     expect(await pages.getByRole('link', { name: 'Members' }).count()).toBe(0);
     await pages.getByRole('link', { name: 'My account' }).click();
+    await page.getByRole('button', { name: 'Leave without saving' }).click();
     await page.getByRole('heading', { name: 'Tokens' }).waitFor();
     // No way back to it.
     await page.evaluate("location.hash = '#/settings/organization'");

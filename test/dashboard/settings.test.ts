@@ -216,10 +216,17 @@ describe('what is written', () => {
     const { page: first } = await openSignedOut(`${app.url}/#sign-in=${ticket}`);
     await first.locator('.app').waitFor();
     await first.evaluate(`location.hash = '#/settings/account'`);
+    const asked: string[] = [];
+    first.on('dialog', (dialog) => {
+      asked.push(dialog.type());
+      void dialog.accept();
+    });
     await first.getByLabel('Language').selectOption('Français');
     await first.getByLabel('Signature').fill('Dora, la boutique');
     await first.getByRole('button', { name: 'Save' }).first().click();
     await first.getByRole('heading', { name: 'Mot de passe' }).waitFor();
+    // The page is loaded anew with what is saved.
+    expect(asked).toEqual([]);
     expect((await dora.call('GET', '/me')).body.member).toMatchObject({
       locale: 'fr',
       signature: 'Dora, la boutique',
@@ -342,6 +349,164 @@ describe('a form of what is stored', () => {
     await form.locator('[aria-invalid="true"]').waitFor();
     const { settings } = await app.local('applications.get', { applicationId: acme.application.id });
     expect(settings.email.afterMinutes).toBe(2);
+  });
+});
+
+describe('leaving with something that is not saved', () => {
+  const signature = (page: Page) => page.getByLabel('Signature');
+  const question = (page: Page) => page.getByRole('dialog', { name: 'Leave without saving?' });
+  const press = (page: Page, name: string) => question(page).getByRole('button', { name }).click();
+  /** From the inbox over another page to the account, with something written there. */
+  async function write(options: BrowserContextOptions = {}): Promise<BrowserPage> {
+    const opened = await visit('canned', options);
+    await opened.page.evaluate(`location.hash = '#/settings/account'`);
+    await signature(opened.page).fill('Written, not saved');
+    return opened;
+  }
+  async function stays(page: Page): Promise<void> {
+    expect(await page.evaluate('location.hash')).toBe('#/settings/account');
+    expect(await signature(page).inputValue()).toBe('Written, not saved');
+  }
+
+  it('is asked about at a link, by keyboard too: Enter and Escape stay, with the text', async () => {
+    const { page, problems } = await write();
+    for (const key of ['Enter', 'Escape']) {
+      await page.getByRole('link', { name: 'Webhooks' }).press('Enter');
+      await question(page).waitFor();
+      expect(await page.evaluate('document.activeElement.textContent')).toBe('Keep editing');
+      expect(await violations(page)).toEqual([]);
+      if (pictures !== undefined) await page.screenshot({ path: join(pictures, 'settings-leave.png') });
+      await page.keyboard.press(key);
+      await question(page).waitFor({ state: 'detached' });
+      await stays(page);
+    }
+    await page.getByRole('link', { name: 'Inbox' }).click();
+    await press(page, 'Leave without saving');
+    await page.getByRole('listbox', { name: 'Queue' }).waitFor();
+    // What was given up is asked about no more.
+    await page.goBack();
+    await page.getByRole('heading', { name: 'Password' }).waitFor();
+    expect(await signature(page).inputValue()).toBe('');
+    await page.getByRole('link', { name: 'Webhooks' }).click();
+    await page.getByRole('heading', { name: 'Add a webhook' }).waitFor();
+    expect(problems).toEqual([]);
+  });
+
+  it.each(['that names its steps', 'that does not'])(
+    'is asked about at the way back of a browser %s, which leads there once it is left',
+    async (browserKind) => {
+      const { page } = await write();
+      if (browserKind === 'that does not')
+        await page.evaluate(`Object.defineProperty(globalThis, 'navigation', { value: undefined })`);
+      for (let times = 0; times < 2; times += 1) {
+        await page.evaluate('history.back()');
+        await question(page).waitFor();
+        await press(page, 'Keep editing');
+        await eventually(() => stays(page));
+      }
+      await page.evaluate('history.back()');
+      await press(page, 'Leave without saving');
+      await page.getByRole('heading', { name: 'Canned replies', exact: true }).waitFor();
+      expect(await page.evaluate('location.hash')).toBe('#/settings/canned');
+      // The steps are those that there were.
+      if (browserKind === 'that names its steps') {
+        await page.goForward();
+        await page.getByRole('heading', { name: 'Password' }).waitFor();
+      }
+      expect(await question(page).count()).toBe(0);
+    },
+  );
+
+  it('is asked about on a phone at the page’s own way back, and when signing out', async () => {
+    const { page } = await write({ viewport: { width: 390, height: 844 } });
+    await page.getByRole('button', { name: 'Back' }).click();
+    await question(page).waitFor();
+    if (pictures !== undefined) await page.screenshot({ path: join(pictures, 'settings-leave-phone.png') });
+    await press(page, 'Keep editing');
+    await stays(page);
+    const dialogs: string[] = [];
+    page.on('dialog', (dialog) => {
+      dialogs.push(dialog.type());
+      void dialog.accept();
+    });
+    await page.getByRole('button', { name: /^Account/ }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await press(page, 'Keep editing');
+    await stays(page);
+    await page.getByRole('button', { name: /^Account/ }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await press(page, 'Leave without saving');
+    await page.getByLabel('E-mail address').waitFor();
+    expect(dialogs).toEqual([]);
+  });
+
+  it('is asked about by the browser when the page is closed or loaded anew, and by none once it is saved', async () => {
+    const { page } = await write();
+    const dialogs: string[] = [];
+    page.on('dialog', (dialog) => {
+      dialogs.push(dialog.type());
+      void dialog.dismiss();
+    });
+    await page.evaluate('setTimeout(() => location.reload())');
+    await eventually(() => expect(dialogs).toEqual(['beforeunload']));
+    await stays(page);
+    // Saved while the question stands: it needs no answer.
+    const release = Promise.withResolvers<void>();
+    await page.route('**/staff/me', async (route) => {
+      await release.promise;
+      await route.continue();
+    });
+    await page.getByRole('button', { name: 'Save' }).first().click();
+    await page.getByRole('link', { name: 'Webhooks' }).click();
+    await question(page).waitFor();
+    release.resolve();
+    await page.getByRole('heading', { name: 'Add a webhook' }).waitFor();
+    expect(await question(page).count()).toBe(0);
+    await page.unroute('**/staff/me');
+    await page.reload();
+    await page.getByRole('heading', { name: 'Add a webhook' }).waitFor();
+    expect(dialogs).toEqual(['beforeunload']);
+    expect((await ann.call('PATCH', '/me', { signature: '' })).status).toBe(200);
+  });
+
+  it('is asked about in long words too, with all that can be answered within the window', async () => {
+    const { page } = await visit('account', { locale: 'nl', viewport: { width: 320, height: 640 } });
+    await page.locator('[name=signature]').fill('Written, not saved');
+    await page.evaluate(`location.hash = '#/'`);
+    for (const name of ['Verder bewerken', 'Weggaan zonder op te slaan']) {
+      const box = await page.getByRole('dialog').getByRole('button', { name }).boundingBox();
+      expect(box?.x).toBeGreaterThan(16);
+      expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThan(304);
+    }
+  });
+
+  it('waits behind the sign-in, and the question with it', async () => {
+    const { page } = await write();
+    await page.evaluate(`fetch('api/v1/staff/session', { method: 'DELETE' })`);
+    const password = page.locator('input[autocomplete=current-password]').last();
+    await page.locator('.sign-in').waitFor();
+    await page.evaluate('history.back()');
+    await eventually(() => stays(page));
+    expect(await question(page).count()).toBe(0);
+    await page.getByLabel('Organization').fill('acme');
+    await page.getByLabel('E-mail address').fill(ann.email);
+    await password.fill(memberPassword);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await press(page, 'Keep editing');
+    await stays(page);
+  });
+
+  it('is not asked about where its subject was removed', async () => {
+    const { id } = await app.local('webhooks.create', {
+      organization: 'acme',
+      url: 'https://hooks.example/gone',
+    });
+    const { page } = await visit(`webhooks/${id}`);
+    await page.getByLabel('Address').fill('https://hooks.example/never');
+    await page.getByRole('button', { name: 'Remove' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+    await page.getByRole('heading', { name: 'Add a webhook' }).waitFor();
+    expect(await question(page).count()).toBe(0);
   });
 });
 

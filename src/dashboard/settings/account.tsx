@@ -50,7 +50,8 @@ export function Page(): JSX.Element {
                 patches
                 onSubmit={async (body) => {
                   const saved = await rest<{ member: OwnAccount }>('PATCH', '/staff/me', body);
-                  if (takeAccountLanguage(saved.member.locale)) location.reload();
+                  // Once the form knows that it is saved: the browser asks about what is not.
+                  if (takeAccountLanguage(saved.member.locale)) setTimeout(() => location.reload());
                 }}
               />
             </Section>

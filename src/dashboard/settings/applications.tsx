@@ -10,6 +10,7 @@ import type { SettingsPageProps } from './pages.ts';
 import { Preview } from './preview.tsx';
 import { Act, Await, Section, Shown, useRest } from './parts.tsx';
 import { rest } from './rest.ts';
+import { leaveUnasked } from './unsaved.tsx';
 import { s, when } from './words.ts';
 
 export function Page({ rest: [id] }: SettingsPageProps): JSX.Element {
@@ -184,7 +185,7 @@ function OneApplication({ id }: { readonly id: string }): JSX.Element {
                 question={s('removeQuestion', { name })}
                 act={async () => {
                   await rest('DELETE', path);
-                  location.hash = hrefOf('settings', 'applications');
+                  leaveUnasked(hrefOf('settings', 'applications'));
                 }}
               />
             </Section>

@@ -6,9 +6,9 @@ import type { OrganizationDetail } from '../../protocol/entities.ts';
 import { Button } from '../ui/button.tsx';
 import { Checkbox, Field, Select } from '../ui/field.tsx';
 import { toast } from '../ui/toast.tsx';
-import { useUnsavedGuard } from './form.tsx';
 import { Await, useRest } from './parts.tsx';
 import { problemOf, rest } from './rest.ts';
+import { useUnsavedGuard } from './unsaved.tsx';
 import { figure, s } from './words.ts';
 
 type Step = OrganizationDetail['escalation'][number];

@@ -1,11 +1,12 @@
 // Owns forms: fields from a description, errors of the server at the field that they are about, and what was not saved.
 // Nothing that was written is lost when saving fails.
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { Button } from '../ui/button.tsx';
 import { Checkbox, Field, Select, TextArea } from '../ui/field.tsx';
 import { sayDone } from './parts.tsx';
 import { problemOf, RestError } from './rest.ts';
+import { useUnsavedGuard } from './unsaved.tsx';
 import { s, type SettingsWord } from './words.ts';
 
 export interface FieldSpec {
@@ -97,16 +98,6 @@ function toBody(fields: readonly FieldSpec[], values: Values): object {
       return [[path, kind !== 'number' ? value : value === '' ? null : Number(value)]];
     }),
   );
-}
-
-/** Asks before the page is left with something unsaved. */
-export function useUnsavedGuard(unsaved: boolean): void {
-  useEffect(() => {
-    if (!unsaved) return undefined;
-    const ask = (event: BeforeUnloadEvent): void => event.preventDefault();
-    addEventListener('beforeunload', ask);
-    return () => removeEventListener('beforeunload', ask);
-  }, [unsaved]);
 }
 
 export function Form(props: FormProps): JSX.Element {

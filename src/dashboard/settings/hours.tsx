@@ -6,8 +6,8 @@ import { Button } from '../ui/button.tsx';
 import { Checkbox, Field } from '../ui/field.tsx';
 import { toast } from '../ui/toast.tsx';
 import { locale } from '../words.ts';
-import { useUnsavedGuard } from './form.tsx';
 import { problemOf } from './rest.ts';
+import { useUnsavedGuard } from './unsaved.tsx';
 import { s } from './words.ts';
 
 type Hours = NonNullable<BusinessHours>;

@@ -21,6 +21,7 @@ import { Form } from './form.tsx';
 import type { SettingsPageProps } from './pages.ts';
 import { Act, Await, ListEnd, Section, useRest } from './parts.tsx';
 import { problemOf, rest, sendFile } from './rest.ts';
+import { leaveUnasked } from './unsaved.tsx';
 import { s, when } from './words.ts';
 
 export function Page({ rest: [id] }: SettingsPageProps): JSX.Element {
@@ -168,7 +169,7 @@ function OneDocument({ id }: { readonly id: string }): JSX.Element {
               question={s('removeQuestion', { name: data.title })}
               act={async () => {
                 await rest('DELETE', path);
-                location.hash = hrefOf('settings', 'knowledge');
+                leaveUnasked(hrefOf('settings', 'knowledge'));
               }}
             />
           </Section>

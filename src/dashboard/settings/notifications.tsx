@@ -16,6 +16,7 @@ import { Table } from '../ui/table.tsx';
 import { toast } from '../ui/toast.tsx';
 import { Act, Await, Section, useRest, type Loaded } from './parts.tsx';
 import { problemOf, rest } from './rest.ts';
+import { useUnsavedGuard } from './unsaved.tsx';
 import { s, when, type SettingsWord } from './words.ts';
 
 const eventWords = {
@@ -113,6 +114,12 @@ function QuietHours({
 }): JSX.Element {
   const [hours, setHours] = useState(
     quietHours ?? { ...usualNight, timezone: own ?? Intl.DateTimeFormat().resolvedOptions().timeZone },
+  );
+  useUnsavedGuard(
+    quietHours !== null &&
+      (hours.from !== quietHours.from ||
+        hours.to !== quietHours.to ||
+        hours.timezone !== quietHours.timezone),
   );
   return (
     <form

@@ -8,6 +8,7 @@ import { toast } from '../ui/toast.tsx';
 import css from '../styles/settings.css';
 import { adopt } from '../ui/adopt.ts';
 import '../ui/form-look.ts';
+import { LeaveQuestion } from './unsaved.tsx';
 import { loadSettingsWords, s } from './words.ts';
 import { checkRightsAgain } from '../rights.ts';
 import { Icon } from '../ui/icon.tsx';
@@ -64,6 +65,7 @@ function Frame(): JSX.Element {
       ) : (
         <OpenPage key={open.id} page={open} rest={rest} readOnly={allowed === undefined} />
       )}
+      <LeaveQuestion />
     </div>
   );
 }

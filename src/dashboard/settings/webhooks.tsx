@@ -8,6 +8,7 @@ import { Form } from './form.tsx';
 import type { SettingsPageProps } from './pages.ts';
 import { Act, Await, ListEnd, Section, Shown, useRest } from './parts.tsx';
 import { rest } from './rest.ts';
+import { leaveUnasked } from './unsaved.tsx';
 import { s, when } from './words.ts';
 
 export function Page({ rest: [id] }: SettingsPageProps): JSX.Element {
@@ -159,7 +160,7 @@ function OneWebhook({ id }: { readonly id: string }): JSX.Element {
               question={s('removeQuestion', { name: data.url })}
               act={async () => {
                 await rest('DELETE', path);
-                location.hash = hrefOf('settings', 'webhooks');
+                leaveUnasked(hrefOf('settings', 'webhooks'));
               }}
             />
           </Section>

@@ -11,6 +11,10 @@ export const words: SettingsWords = {
   doneLifted: 'Aufgehoben.',
   doneEnded: 'Beendet.',
   unsaved: 'Noch nicht gespeichert.',
+  leaveQuestion: 'Ohne Speichern verlassen?',
+  leaveAbout: 'Was Sie auf dieser Seite geschrieben haben, ist nicht gespeichert.',
+  leaveNot: 'Weiter bearbeiten',
+  leaveIt: 'Ohne Speichern verlassen',
   rightsGone:
     'Diese Seite ist für Admins, und Sie sind keiner mehr. Was Sie geschrieben haben, lässt sich kopieren, aber nicht speichern.',
   cancel: 'Abbrechen',

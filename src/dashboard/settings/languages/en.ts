@@ -13,6 +13,10 @@ export const words = {
   doneLifted: 'Lifted.',
   doneEnded: 'Ended.',
   unsaved: 'Not saved yet.',
+  leaveQuestion: 'Leave without saving?',
+  leaveAbout: 'What you have written on this page has not been saved.',
+  leaveNot: 'Keep editing',
+  leaveIt: 'Leave without saving',
   rightsGone:
     'This page is for admins, and you are none any more. What you have written can be copied, but not saved.',
   cancel: 'Cancel',

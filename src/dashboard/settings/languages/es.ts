@@ -11,6 +11,10 @@ export const words: SettingsWords = {
   doneLifted: 'Levantado.',
   doneEnded: 'Terminado.',
   unsaved: 'Aún no guardado.',
+  leaveQuestion: '¿Salir sin guardar?',
+  leaveAbout: 'Lo que ha escrito en esta página no se ha guardado.',
+  leaveNot: 'Seguir editando',
+  leaveIt: 'Salir sin guardar',
   rightsGone:
     'Esta página es para administradores, y usted ya no lo es. Lo que ha escrito se puede copiar, pero no guardar.',
   cancel: 'Cancelar',

@@ -11,6 +11,10 @@ export const words: SettingsWords = {
   doneLifted: 'Levé.',
   doneEnded: 'Arrêté.',
   unsaved: 'Pas encore enregistré.',
+  leaveQuestion: 'Quitter sans enregistrer ?',
+  leaveAbout: 'Ce que vous avez écrit sur cette page n’a pas été enregistré.',
+  leaveNot: 'Continuer à modifier',
+  leaveIt: 'Quitter sans enregistrer',
   rightsGone:
     'Cette page est réservée aux administrateurs, et vous ne l’êtes plus. Ce que vous avez écrit peut être copié, mais pas enregistré.',
   cancel: 'Annuler',

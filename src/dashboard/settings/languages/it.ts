@@ -11,6 +11,10 @@ export const words: SettingsWords = {
   doneLifted: 'Tolto.',
   doneEnded: 'Terminato.',
   unsaved: 'Non ancora salvato.',
+  leaveQuestion: 'Uscire senza salvare?',
+  leaveAbout: 'Ciò che ha scritto in questa pagina non è stato salvato.',
+  leaveNot: 'Continua a modificare',
+  leaveIt: 'Esci senza salvare',
   rightsGone:
     'Questa pagina è per gli amministratori, e Lei non lo è più. Ciò che ha scritto si può copiare, ma non salvare.',
   cancel: 'Annulla',

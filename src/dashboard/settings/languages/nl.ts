@@ -11,6 +11,10 @@ export const words: SettingsWords = {
   doneLifted: 'Opgeheven.',
   doneEnded: 'Beëindigd.',
   unsaved: 'Nog niet opgeslagen.',
+  leaveQuestion: 'Weggaan zonder op te slaan?',
+  leaveAbout: 'Wat u op deze pagina hebt geschreven, is niet opgeslagen.',
+  leaveNot: 'Verder bewerken',
+  leaveIt: 'Weggaan zonder op te slaan',
   rightsGone:
     'Deze pagina is voor beheerders, en dat bent u niet meer. Wat u hebt geschreven kan worden gekopieerd, maar niet opgeslagen.',
   cancel: 'Annuleren',

@@ -11,6 +11,10 @@ export const words: SettingsWords = {
   doneLifted: 'Zdjęto.',
   doneEnded: 'Zakończono.',
   unsaved: 'Jeszcze nie zapisano.',
+  leaveQuestion: 'Wyjść bez zapisania?',
+  leaveAbout: 'Tekst wpisany na tej stronie nie został zapisany.',
+  leaveNot: 'Edytuj dalej',
+  leaveIt: 'Wyjdź bez zapisywania',
   rightsGone:
     'Ta strona jest dla administratorów; nie masz już tych uprawnień. Wpisany tekst można skopiować, ale nie zapisać.',
   cancel: 'Anuluj',

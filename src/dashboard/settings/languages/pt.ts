@@ -11,6 +11,10 @@ export const words: SettingsWords = {
   doneLifted: 'Levantado.',
   doneEnded: 'Terminado.',
   unsaved: 'Ainda não guardado.',
+  leaveQuestion: 'Sair sem guardar?',
+  leaveAbout: 'O que escreveu nesta página não foi guardado.',
+  leaveNot: 'Continuar a editar',
+  leaveIt: 'Sair sem guardar',
   rightsGone:
     'Esta página é para administradores, e já não o é. O que escreveu pode ser copiado, mas não guardado.',
   cancel: 'Cancelar',
