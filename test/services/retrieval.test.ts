@@ -2,7 +2,7 @@
 // tenant has never shows or counts in another, and vectors only ever add.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Embeddings } from '../../src/services/assistant/language-model.ts';
-import { embedMissing } from '../../src/services/assistant/knowledge/vectors.ts';
+import { embedMissing, findNearestRows } from '../../src/services/assistant/knowledge/vectors.ts';
 import {
   thresholds,
   retrieve,
@@ -487,6 +487,72 @@ describe('vectors', () => {
     expect(done).toBeGreaterThan(0);
     await embedMissing(service, never);
     expect((await rows()).filter((row) => row['embedding'] === null)).toEqual([]);
+  });
+
+  /** More than two pages of passages, with those of another application between them. */
+  async function fillPages(): Promise<number[]> {
+    const other = await fresh();
+    const sections = (n: number): string =>
+      Array.from({ length: n }, (_, at) => `## Q${at}\n\nquest ${at}`).join('\n\n');
+    for (const [at, part] of [700, 700, 700].entries()) {
+      await add(acme.application.id, `part${at}`, sections(part));
+      await add(other.application.id, `part${at}`, sections(20));
+    }
+    await embedMissing(service, never);
+    const own = await rowsOf(
+      app,
+      `select row from knowledge_passages where application_id = '${acme.application.id}' order by row`,
+    );
+    expect(own.length).toBeGreaterThan(2_000);
+    return own.map(({ row }) => Number(row));
+  }
+
+  it('are each compared once, whatever page they are on, in the order of their likeness', async () => {
+    const own = await fillPages();
+    const nearest = await findNearestRows(
+      service,
+      acme.application.id,
+      'quaint quarry zebra',
+      own.length + 10,
+    );
+    expect(nearest.map(({ row }) => row).toSorted((a, b) => a - b)).toEqual(own);
+    expect(nearest).toEqual(nearest.toSorted((a, b) => b.likeness - a.likeness || a.row - b.row));
+    // Of few, those are kept that are nearest among all pages.
+    expect(await findNearestRows(service, acme.application.id, 'quaint quarry zebra', 7)).toEqual(
+      nearest.slice(0, 7),
+    );
+  });
+
+  it('are compared in slices, so that no question holds the others up', async () => {
+    await fillPages();
+    let turns = 0;
+    const atPage: number[] = [];
+    const { engine } = service;
+    // A page takes as long as a slice may: the time is moved by hand.
+    const read: typeof engine.store.read = (work) => {
+      atPage.push(turns);
+      app.clock.advance(20);
+      return engine.store.read(work);
+    };
+    const slow: Service = {
+      ...service,
+      engine: {
+        ...engine,
+        store: Object.create(engine.store, { read: { value: read } }) as typeof engine.store,
+      },
+    };
+    let isAsking = true;
+    const count = (): void => {
+      turns += 1;
+      if (isAsking) setImmediate(count);
+    };
+    setImmediate(count);
+    await findNearestRows(slow, acme.application.id, 'quaint quarry', 5);
+    isAsking = false;
+    // The first read asks whether there are vectors.
+    const pages = atPage.slice(1);
+    expect(pages).toHaveLength(3);
+    expect(new Set(pages).size, `turns at the pages: ${pages.join(', ')}`).toBe(3);
   });
 
   it('that the model has none of are not asked for for ever', async () => {
