@@ -93,7 +93,7 @@ export const actions: ActionTable = {
   },
   reset: async (core) => {
     core.broadcast_('reset');
-    forgetVisitor(core);
+    forgetVisitor(core, true);
   },
 };
 

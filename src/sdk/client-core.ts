@@ -7,15 +7,24 @@ import type { Emitter } from './emitter.ts';
 import { asSdkError, isRetryable } from './error.ts';
 import { createHttpClient } from './http.ts';
 import { sendLive } from './live.ts';
-import { closeOutbox, emptyOutbox } from './outbox.ts';
+import { emptyOutbox } from './outbox.ts';
 import { enterRooms, publish } from './rooms.ts';
 import type { Environment, InitOptions, SdkEvents } from './types.ts';
 import { loadConfig, onConfig, openDraft, keepList } from './visitor-requests.ts';
 import { createVisitorConnection } from './visitor-connection.ts';
-import { begin, join, stepDown, storedId } from './visitor-tabs.ts';
+import { begin, forgetVisitor, join, leave, stepDown, storedId } from './visitor-tabs.ts';
 
 /** What is known of it once it has started. */
-type Started = 'env_' | 'request_' | 'connection_' | 'options_' | 'prefix_' | 'keyPrefix_' | 'storage_';
+type Started =
+  | 'env_'
+  | 'client_'
+  | 'load_'
+  | 'request_'
+  | 'connection_'
+  | 'options_'
+  | 'prefix_'
+  | 'keyPrefix_'
+  | 'storage_';
 
 /** Nothing runs before it is started, and nothing around it is touched. */
 export function createCore(store: Store, emit: Emitter<SdkEvents>['emit_']): Core {
@@ -30,8 +39,10 @@ export function createCore(store: Store, emit: Emitter<SdkEvents>['emit_']): Cor
     openId_: () => store.state_().conversationId ?? '',
     broadcast_: (...message) => core.tabs_?.broadcast_(message),
     isLeader_: () => core.tabs_?.isLeader_(),
-    report_: (error) => {
-      if (!core.stopped_) emit('error', asSdkError(error));
+    report_: (thrown) => {
+      const error = asSdkError(thrown);
+      // What ended with its visitor or its page is no failure.
+      if (error.code !== 'destroyed') emit('error', error);
     },
     messages_: (id) => core.rooms_.get(id)?.messages_,
     openDraft_: openDraft,
@@ -50,16 +61,21 @@ export async function start(core: Core, options: InitOptions, env: Environment):
   core.env_ = env;
   core.prefix_ = `deskbell:${appId}:`;
   core.storage_ = typeof storage === 'object' ? storage : storage !== 'none' ? env.storage(storage) : null;
-  const http = createHttpClient(env, base + visitorApiPrefix, () => ({
-    'X-App-Id': appId,
-    ...(core.visitorId_ && { 'X-Visitor-Id': core.visitorId_ }),
-  }));
-  core.request_ = http.request_;
+  core.client_ = (more) =>
+    createHttpClient(env, base + visitorApiPrefix, () => ({ 'X-App-Id': appId, ...more }));
+  const http = core.client_();
+  core.load_ = http.request_;
   core.connection_ = createVisitorConnection(core, base);
+  let kept: unknown;
   const unwatch = env.watchPage((what) => {
     if (!core.visitorId_) return;
-    if (what === 'suspend') return stepDown(core);
+    if (what === 'suspend') {
+      kept = storedId(core);
+      return stepDown(core);
+    }
     if (!core.tabs_) {
+      // It slept, and another tab may have forgotten the visitor.
+      if (kept !== storedId(core)) return forgetVisitor(core);
       join(core);
       keepList(core);
     }
@@ -86,10 +102,8 @@ export async function start(core: Core, options: InitOptions, env: Environment):
 
 /** Ends it, and rejects who waits. */
 export function stop(core: Core): void {
-  core.stopped_ = true;
   // It may never have been started.
   if (!core.end_) return;
   core.end_();
-  stepDown(core);
-  closeOutbox(core);
+  leave(core);
 }

@@ -10,7 +10,13 @@ import type { Environment, InitOptions, KeyValueStorage, SdkMessage, Undo } from
 
 export interface Core extends Store, OutboxCore {
   env_: Environment;
+  /** Makes what requests go by, with further headers. */
+  client_(more?: Record<string, string>): HttpClient;
+  /** Asks for what is no visitor's. */
+  load_: HttpClient['request_'];
+  /** Asks for what is the visitor's, and ends with them. */
   request_: HttpClient['request_'];
+  close_?: HttpClient['close_'];
   connection_: Connection;
   options_: InitOptions;
   /** What names in storage begin with. */
@@ -30,7 +36,6 @@ export interface Core extends Store, OutboxCore {
   resolveSending_?(message?: RawMessage): void;
   /** What each room:join that is not answered yet asked to catch up from, in the order of the answers. */
   readonly asked_: string[];
-  stopped_?: boolean;
   /** Ends what its start began: looking after the page, and requests. */
   end_?: Undo;
   /** The open conversation's id; empty: none is open. */

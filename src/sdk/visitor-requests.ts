@@ -64,7 +64,7 @@ export async function loadConfig(core: Core): Promise<void> {
   onConfig(
     core,
     (
-      await core.request_<{ application: SdkConfig }>('GET', '/widget/config', {
+      await core.load_<{ application: SdkConfig }>('GET', '/widget/config', {
         fetch_: { cache: 'no-cache' },
       })
     ).application,

@@ -54,6 +54,7 @@ export function begin(core: Core): void {
   const visitorId = options.visitorId?.toLowerCase() ?? storedId(core) ?? core.env_.newId();
   core.visitorId_ = visitorId;
   core.keyPrefix_ = `${prefix}${visitorId}:`;
+  Object.assign(core, core.client_({ 'X-Visitor-Id': visitorId }));
   // Blocked? The visitor lasts as long as the page.
   tryOrUndefined(() => core.storage_?.setItem(`${prefix}visitor`, visitorId));
   core.set_({ visitorId });
@@ -90,11 +91,18 @@ export function stepDown(core: Core): void {
   core.tabs_ = undefined;
 }
 
-export function forgetVisitor(core: Core): void {
-  const { storage_: storage, prefix_: prefix } = core;
+/** Ends what is under way for the visitor; who waits for it is told. */
+export function leave(core: Core): void {
   stepDown(core);
   closeOutbox(core);
-  for (const name of keysWithPrefix(storage, prefix)) storage?.removeItem(name);
+  core.close_?.();
+}
+
+/** @param clears what is stored, too; unless told, where it is this visitor's: another tab may have begun anew there */
+export function forgetVisitor(core: Core, clears = storedId(core) === core.visitorId_): void {
+  const { storage_: storage, prefix_: prefix } = core;
+  leave(core);
+  if (clears) for (const name of keysWithPrefix(storage, prefix)) storage?.removeItem(name);
   core.rooms_.clear();
   listConversations(core, []);
   core.visitorId_ = '';

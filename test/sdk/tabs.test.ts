@@ -408,6 +408,70 @@ it('forgets the visitor in all tabs and in storage', async () => {
   expect(one.sdk.getState().visitorId).not.toBe(before);
 });
 
+it('takes in no answer of a visitor who was forgotten while it was on its way', async () => {
+  const first = tab();
+  await first.sdk.sendMessage('hello');
+  first.sdk.destroy();
+  const gate = Promise.withResolvers<void>();
+  const held: string[] = [];
+  const second = tab({
+    environment: {
+      fetch: async (url, request) => {
+        const path = new URL(url).pathname.replace('/api/v1', '');
+        if (['GET /conversations', 'PUT /visitor'].includes(`${request.method} ${path}`)) {
+          held.push(path);
+          await gate.promise;
+        }
+        return fetch(url, {
+          ...(request as RequestInit),
+          headers: { ...request.headers, origin: acme.application.origin },
+        });
+      },
+    },
+  });
+  await second.ready;
+  const naming = second.sdk.identify({ name: 'Ann' });
+  const listing = second.sdk.listConversations();
+  const refused = [naming, listing].map((one) => expect(one).rejects.toMatchObject({ code: 'destroyed' }));
+  await eventually(() => expect(held).toHaveLength(3));
+  await second.sdk.reset();
+  gate.resolve();
+  const { conversationId: id } = await second.sdk.sendMessage('a new visitor');
+  await Promise.all(refused);
+  await eventually(() => expect(second.joined).toEqual([id]));
+  expect(second.sdk.getState()).toMatchObject({ visitor: null, conversations: [{ id }] });
+  expect(second.sdk.getState().conversations).toHaveLength(1);
+  expect(second.received('error')).toEqual([]);
+});
+
+it('keeps in storage the visitor who began anew before the other tabs had forgotten the last one', async () => {
+  const one = tab();
+  const { conversationId: id } = await one.sdk.sendMessage('hello');
+  const two = tab();
+  await two.sdk.openConversation(id);
+  const forgetting = one.sdk.reset();
+  const sending = one.sdk.sendMessage('a new visitor');
+  await eventually(() => expect(two.sdk.getState()).toMatchObject({ visitorId: null, conversations: [] }));
+  await Promise.all([forgetting, sending]);
+  const { visitorId } = one.sdk.getState();
+  expect(browser.storage.getItem(`deskbell:${acme.application.id}:visitor`)).toBe(visitorId);
+});
+
+it('forgets in a tab that slept the visitor whom another has forgotten, and keeps the next one', async () => {
+  const one = tab();
+  const { conversationId: id } = await one.sdk.sendMessage('hello');
+  const two = tab();
+  await two.sdk.openConversation(id);
+  two.emit('suspend');
+  await one.sdk.reset();
+  const { conversationId: next } = await one.sdk.sendMessage('a new visitor');
+  two.emit('wake');
+  expect(two.sdk.getState()).toMatchObject({ visitorId: null, conversations: [], messages: [] });
+  const { conversations } = await two.sdk.listConversations();
+  expect(conversations.map((conversation) => conversation.id)).toEqual([next]);
+  expect(two.sdk.getState().visitorId).toBe(one.sdk.getState().visitorId);
+});
+
 it('works where storage throws', async () => {
   const blocked = (): never => {
     throw new DOMException('blocked', 'SecurityError');
