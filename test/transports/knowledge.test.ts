@@ -50,6 +50,27 @@ const ask = (who: TestClient, method: string, path: string, body?: object): Prom
   asked(app, who, method, `/admin${path}`, body);
 
 describe('knowledge over REST', () => {
+  it('has a source as long as an index can hold it, in every script', async () => {
+    // No two letters alike: what repeats would be stored shorter.
+    const letters = (count: number): string =>
+      Array.from({ length: count }, (_, at) => String.fromCharCode(0x4e00 + ((at * 7_919) % 20_000))).join(
+        '',
+      );
+    const addAs = (source: string): Promise<Reply> =>
+      ask(admin, 'POST', '/knowledge', { applicationId: acme.application.id, source, content: 'A wombat.' });
+    for (const source of [letters(800), 'a'.repeat(2_000)]) {
+      const added = await addAs(source);
+      expect([added.status, added.body.document?.source]).toEqual([201, source]);
+      expect((await ask(admin, 'DELETE', `/knowledge/${added.body.document.id}`)).status).toBe(200);
+    }
+    for (const source of [letters(801), letters(2_000)]) {
+      const refused = await addAs(source);
+      expect([refused.status, refused.body.details?.[0]?.path]).toEqual([400, 'source']);
+      expect(refused.body.message).toContain('must have at most 2400 bytes in UTF-8');
+    }
+    expect((await addAs('a'.repeat(2_001))).body.message).toContain('must have at most 2000 characters');
+  });
+
   it('is added, updated, listed, shown, searched and removed', async () => {
     const body = {
       applicationId: acme.application.id,

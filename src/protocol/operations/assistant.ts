@@ -18,6 +18,13 @@ import {
 
 const addedDocument = ai.knowledgeDocument.extend({ change: z.enum(['added', 'updated', 'unchanged']) });
 
+/** Indexes have room for so much of a text: a row of one takes 2,704 bytes at most on PostgreSQL. */
+const sourceBytes = 2_400;
+const documentSource = text(1, assistantLimits.source).refine(
+  (source) => new TextEncoder().encode(source).length <= sourceBytes,
+  { message: `must have at most ${sourceBytes} bytes in UTF-8: give it a shorter name` },
+);
+
 export const assistantOperations = {
   'ai.answer': defineOperation({
     summary:
@@ -66,7 +73,7 @@ export const assistantOperations = {
     envelope: 'document',
     input: z.object({
       applicationId: entity.uuid,
-      source: text(1, assistantLimits.source),
+      source: documentSource,
       title: text(1, assistantLimits.title).optional(),
       url: text(1, assistantLimits.source).nullable().optional(),
       format: ai.knowledgeFormat.default('markdown'),
@@ -86,7 +93,7 @@ export const assistantOperations = {
     envelope: 'document',
     input: z.object({
       applicationId: entity.uuid,
-      source: text(1, assistantLimits.source).describe('its name: adding the same again updates it'),
+      source: documentSource.describe('its name: adding the same again updates it'),
       title: text(1, assistantLimits.title).optional(),
       url: text(1, assistantLimits.source).optional(),
       mediaType: ai.fileMediaType,
