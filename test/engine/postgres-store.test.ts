@@ -118,6 +118,26 @@ describe('several nodes on one database', () => {
     await eventually(() => expect(told).toContainEqual(new Set(['o'])));
   });
 
+  it('read again what was looked up before, where the change is of the same commit', async () => {
+    const [{ store } = expect.unreachable()] = nodes;
+    for (let round = 0; round < 10; round += 1) {
+      const before = await store.freshConfiguration();
+      // Handed over together, they share a transaction; the later one waits for the earlier one's lock.
+      const [, late] = await Promise.all([
+        store.write({ organization: 'o' }, async (tx) => {
+          await tx.repositories.meta.set('changed in', String(round));
+          tx.configurationChanged('o');
+        }),
+        store.write(partOf('one'), async (tx) => ({
+          sees: (await tx.repositories.meta.get('changed in')) === String(round),
+          epoch: await tx.configurationEpoch(),
+        })),
+      ]);
+      expect(late.sees).toBe(true);
+      expect(late.epoch === null || late.epoch > before).toBe(true);
+    }
+  });
+
   it('a key that is not the database’s is refused', async () => {
     await expect(openNode('another')).rejects.toBeInstanceOf(EngineError);
   });

@@ -247,6 +247,7 @@ class GroupRun {
       link: this.#link,
       clock: this.#options.clock,
       configurationCount,
+      changed: this.configuration,
       refused: (error) => this.#lose(error),
     };
     const turns = new Turns();

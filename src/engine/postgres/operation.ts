@@ -11,6 +11,8 @@ export interface Transaction {
   readonly clock: Clock;
   /** The number of configuration when the locks were held. */
   readonly configurationCount: Promise<number>;
+  /** Organizations whose configuration was changed by those of its operations that are over. */
+  readonly changed: ReadonlySet<string>;
   /** The database has refused a statement: nothing of the transaction will be kept. */
   refused(error: unknown): void;
 }
@@ -56,7 +58,8 @@ export class OperationTx implements Tx {
   async configurationEpoch(): Promise<number | null> {
     this.#assertOpen();
     const count = await this.#transaction.configurationCount;
-    return this.changed.size === 0 ? count : null;
+    // One before it in the same transaction may have withdrawn a right that was looked up earlier.
+    return this.changed.size + this.#transaction.changed.size === 0 ? count : null;
   }
 
   configurationChanged(organizationId: string): void {
