@@ -36,12 +36,16 @@ export function joinTabs<T>(
       if (!signal.aborted) onMessage(data as T);
     };
     locks
-      .request(name, { signal }, () => {
-        lead();
-        return new Promise((resolve) => {
-          signal.onabort = resolve;
-        });
-      })
+      .request(
+        name,
+        { signal },
+        () =>
+          new Promise((resolve) => {
+            // First: what is told of leading may end it.
+            signal.onabort = resolve;
+            lead();
+          }),
+      )
       // Left before its turn came; or the browser refuses locks here, and then each tab is on its own.
       .catch(lead);
   }

@@ -341,6 +341,24 @@ it('has one socket for two tabs, the same messages in both, and hands over when 
   ]);
 });
 
+it('hands over also where a page ends at the moment at which it begins to lead', async () => {
+  const one = tab();
+  const { conversationId: id } = await one.sdk.sendMessage('hello');
+  await eventually(() => expect(one.sdk.getState().connection).toBe('online'));
+  const two = tab();
+  await two.sdk.openConversation(id);
+  await eventually(() => expect(two.sdk.getState().connection).toBe('online'));
+  // A tab that begins to lead is idle first: it has no socket yet.
+  two.sdk.on('connection', ({ status }) => {
+    if (status === 'idle') two.sdk.destroy();
+  });
+  const three = tab();
+  await three.sdk.openConversation(id);
+  one.sdk.destroy();
+  await eventually(() => expect(three.sdk.getState().connection).toBe('online'));
+  await eventually(() => expect([one, two, three].map((page) => page.liveSockets)).toEqual([0, 0, 1]));
+});
+
 it('lets another tab lead while a page sleeps in the back-forward cache, and catches up when it wakes', async () => {
   const one = tab();
   const { conversationId: id } = await one.sdk.sendMessage('hello');
