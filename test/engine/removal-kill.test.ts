@@ -4,10 +4,8 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { readConfig } from '../../src/config.ts';
-import { databaseFile } from '../../src/engine/open-engine.ts';
 import { openService } from '../../src/open-service.ts';
 import { sizeLimits } from '../../src/protocol/codes.ts';
 import type { OperationName, Output, RawInput } from '../../src/protocol/operations.ts';
@@ -15,6 +13,7 @@ import type { Actor } from '../../src/services/core/actor.ts';
 import { execute } from '../../src/services/execute.ts';
 import { deskbell, start } from '../helpers/cli.ts';
 import { request } from '../helpers/client.ts';
+import { rowsOf } from '../helpers/database.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { serve, type ServerProcess } from '../helpers/process.ts';
 
@@ -59,14 +58,13 @@ beforeEach(async () => {
   const { conversation } = await call(visitor, 'conversations.create', {});
   await call(visitor, 'messages.send', { conversationId: conversation.id, content: 'hello' });
   await close();
-  inDatabase((database) => {
-    database.exec(
-      `insert into messages (id, conversation_id, organization_id, seq, changed_seq, sender_id, sender_role, content, content_format, internal, created_at)
-       with recursive n(i) as (select 2 union all select i + 1 from n where i < ${messages})
-       select lower(printf('%08x-0000-4000-8000-000000000000', i)), conversation_id, organization_id, i, i, sender_id, sender_role, content, content_format, internal, created_at from messages, n where seq = 1`,
-    );
-    database.exec(`update conversations set last_seq = ${messages}`);
-  }, false);
+  await rowsOf(
+    { folder },
+    `insert into messages (id, conversation_id, organization_id, seq, changed_seq, sender_id, sender_role, content, content_format, internal, created_at)
+     with recursive n(i) as (select 2 union all select i + 1 from n where i < ${messages})
+     select lower(printf('%08x-0000-4000-8000-000000000000', i)), conversation_id, organization_id, i, i, sender_id, sender_role, content, content_format, internal, created_at from messages, n where seq = 1`,
+  );
+  await rowsOf({ folder }, `update conversations set last_seq = ${messages}`);
 });
 
 afterEach(async () => {
@@ -75,29 +73,22 @@ afterEach(async () => {
   await rm(parent, { recursive: true, force: true });
 });
 
-/** Looks into the database as it is on disk. */
-function inDatabase<T>(work: (database: Database.Database) => T, readonly = true): T {
-  const database = new Database(databaseFile(folder), { readonly, timeout: 5_000 });
-  try {
-    return work(database);
-  } finally {
-    database.close();
-  }
+async function stored(): Promise<number> {
+  const [row] = await rowsOf({ folder }, 'select count(*) as messages from messages');
+  return Number(row?.['messages']);
 }
 
-const stored = (): number =>
-  inDatabase((database) => Number(database.prepare('select count(*) from messages').pluck().get()));
-
-const audited = (subject: string): unknown[] =>
-  inDatabase((database) =>
-    database
-      .prepare('select action, actor from audit where subject = ? and action like ? order by created_at, id')
-      .raw()
-      .all(subject, '%.delete%'),
+async function audited(subject: string): Promise<unknown[]> {
+  const rows = await rowsOf(
+    { folder },
+    "select action, actor from audit where subject = ? and action like '%.delete%' order by created_at, id",
+    subject,
   );
+  return rows.map(({ action, actor }) => [action, actor]);
+}
 
 async function halfRemoved(): Promise<void> {
-  await eventually(() => expect(stored()).toBeLessThan(messages));
+  await eventually(async () => expect(await stored()).toBeLessThan(messages));
 }
 
 it('of an application, by an admin', async () => {
@@ -112,16 +103,16 @@ it('of an application, by an admin', async () => {
   await halfRemoved();
   await server.kill();
   expect(await removing).toBe(null);
-  expect(stored()).toBeGreaterThan(0);
+  expect(await stored()).toBeGreaterThan(0);
   const begun = ['applications.deleteBegun', expect.stringContaining(memberId)];
-  expect(audited(`application:${applicationId}`)).toEqual([begun]);
+  expect(await audited(`application:${applicationId}`)).toEqual([begun]);
   server = await serve(folder);
   const headers = await session();
   expect((await request(server.url, 'GET', path, headers)).status).toBe(200);
   expect((await request(server.url, 'DELETE', path, headers)).status).toBe(200);
-  expect(stored()).toBe(0);
+  expect(await stored()).toBe(0);
   const done = ['applications.delete', expect.stringContaining(memberId)];
-  expect(audited(`application:${applicationId}`)).toEqual([begun, begun, done]);
+  expect(await audited(`application:${applicationId}`)).toEqual([begun, begun, done]);
 });
 
 it('of an organization, by the command line', async () => {
@@ -129,14 +120,14 @@ it('of an organization, by the command line', async () => {
   const removing = start(command);
   await halfRemoved();
   await removing.stop('SIGKILL');
-  expect(stored()).toBeGreaterThan(0);
+  expect(await stored()).toBeGreaterThan(0);
   const begun = ['organizations.deleteBegun', 'local'];
-  expect(audited(`organization:${organizationId}`)).toEqual([begun]);
+  expect(await audited(`organization:${organizationId}`)).toEqual([begun]);
   const log = await deskbell(['audit', '--action', 'organizations.delete', '--data', folder]);
   expect(log.stdout).toContain('organizations.deleteBegun');
   expect((await deskbell(command)).code).toBe(0);
-  expect(stored()).toBe(0);
-  expect(audited(`organization:${organizationId}`)).toEqual([
+  expect(await stored()).toBe(0);
+  expect(await audited(`organization:${organizationId}`)).toEqual([
     begun,
     begun,
     ['organizations.delete', 'local'],
