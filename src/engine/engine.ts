@@ -138,6 +138,14 @@ export interface Store {
    * behind its back.
    */
   freshConfiguration(): Soon<number>;
+  /**
+   * The number under which an organization's configuration may last have changed: what was read of it under that one or
+   * a later one still holds. Where only is known that something changed, as in another process, it may be anyone's.
+   * @param fresh an answer of `freshConfiguration`, or of a transaction's `configurationEpoch`
+   */
+  configurationChangedAt(organizationId: string, fresh: number): number;
+  /** The organizations whose configuration may have changed above the number `since`; all: nothing says whose. */
+  configurationChangedSince(since: number, fresh: number): ReadonlySet<string> | 'all';
   /** What was counted since it was opened. */
   stats(): StoreStats;
 }

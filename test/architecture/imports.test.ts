@@ -107,6 +107,7 @@ const WALLS: readonly Wall[] = [
       'src/engine/file-errors.ts',
       'src/engine/object-path.ts',
       'src/engine/histogram.ts',
+      'src/engine/configuration-history.ts',
       'src/engine/log-follower.ts',
       'src/engine/open-errors.ts',
       'migrations/',
@@ -124,6 +125,7 @@ const WALLS: readonly Wall[] = [
       // The machine's own time, to compare the database's with.
       'src/engine/clock.ts',
       'src/engine/histogram.ts',
+      'src/engine/configuration-history.ts',
       'src/engine/log-follower.ts',
       'src/engine/open-errors.ts',
       'migrations/',

@@ -153,7 +153,7 @@ describe('a transaction that is lost', () => {
       open: () => Promise.resolve(link),
       onCommit: (commit) => commits.push(commit),
       committing: () => undefined,
-      configurationNumber: (count) => count,
+      numbering: () => (count) => count,
       groupSizes: createHistogram([]),
       commitMs: createHistogram([]),
     });

@@ -130,6 +130,8 @@ function hostileStore(store: Store, notices: LateNotices, random: Random): Store
       await aTurn();
       return fresh;
     },
+    configurationChangedAt: (organizationId, fresh) => store.configurationChangedAt(organizationId, fresh),
+    configurationChangedSince: (since, fresh) => store.configurationChangedSince(since, fresh),
     stats: () => store.stats(),
   };
 }

@@ -21,8 +21,11 @@ export interface Commit {
   readonly events: readonly CommittedEvent[];
   /** Organizations whose configuration changed. */
   readonly configuration: ReadonlySet<string>;
-  /** How often configuration has ever changed in this database; null where this commit changed none. */
-  readonly configurationCount: number | null;
+  /**
+   * How often configuration has ever changed in this database, and the number of `freshConfiguration` for that; null
+   * where this commit changed none.
+   */
+  readonly counted: { readonly count: number; readonly number: number } | null;
 }
 
 export interface LaneOptions {
@@ -33,8 +36,8 @@ export interface LaneOptions {
   readonly onCommit: (commit: Commit) => void;
   /** Called around the statements of a commit: in between, others may see what its answer has not told yet. */
   readonly committing: (until: Promise<unknown>) => void;
-  /** The number of `freshConfiguration` for a number of changes. */
-  readonly configurationNumber: (count: number) => number;
+  /** How a number of changes becomes one of `freshConfiguration`, as the database is now. */
+  readonly numbering: () => (count: number) => number;
   readonly groupSizes: HistogramRecorder;
   readonly commitMs: HistogramRecorder;
 }
@@ -165,7 +168,7 @@ export class Lane {
 
   async #commit(group: readonly QueuedWrite[], run: GroupRun, link: Link): Promise<Outcome> {
     const { clock, nodeId, onCommit, committing, groupSizes, commitMs } = this.#options;
-    const { events, configuration, answers } = run;
+    const { events, configuration, answers, numberOf } = run;
     const began = clock.monotonic();
     const nothing = Promise.resolve(null);
     const changes = configuration.size > 0;
@@ -190,7 +193,11 @@ export class Lane {
     commitMs.add(clock.monotonic() - began);
     for (const answer of answers) answer();
     if (events.length > 0 || changes)
-      onCommit({ events, configuration, configurationCount: count === undefined ? null : Number(count) });
+      onCommit({
+        events,
+        configuration,
+        counted: count === undefined ? null : { count: Number(count), number: numberOf(Number(count)) },
+      });
     return 'done';
   }
 
@@ -222,12 +229,14 @@ class GroupRun {
   readonly configuration = new Set<string>();
   /** Why nothing of it can be kept; null: it can. */
   lost: { readonly error: unknown } | null = null;
+  readonly numberOf: (count: number) => number;
   readonly #link: Link;
   readonly #options: LaneOptions;
 
   constructor(link: Link, options: LaneOptions) {
     this.#link = link;
     this.#options = options;
+    this.numberOf = options.numbering();
   }
 
   async operations(group: readonly QueuedWrite[], brief: boolean): Promise<void> {
@@ -241,7 +250,7 @@ class GroupRun {
     for (const one of begun) one.catch((error: unknown) => this.#lose(error));
     const configurationCount = this.#link
       .query<{ value: string }>(readConfiguration)
-      .then(({ rows }) => this.#options.configurationNumber(Number(rows[0]?.value ?? 0)));
+      .then(({ rows }) => this.numberOf(Number(rows[0]?.value ?? 0)));
     configurationCount.catch((error: unknown) => this.#lose(error));
     const transaction: Transaction = {
       link: this.#link,

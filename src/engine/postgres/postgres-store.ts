@@ -14,6 +14,7 @@ import type {
   StoreStats,
   Tx,
 } from '../engine.ts';
+import { ConfigurationHistory } from '../configuration-history.ts';
 import { StoreUnavailableError } from '../engine.ts';
 import { createHistogram } from '../histogram.ts';
 import { LogFollower } from '../log-follower.ts';
@@ -87,6 +88,7 @@ export class PostgresStore implements Store, Maintenance {
   /** How often the database has lost commits. */
   #losses = 0;
   #configurationCount: number;
+  readonly #configurations: ConfigurationHistory;
   #ticket: Promise<number> | null = null;
   #planned = false;
   #closed = false;
@@ -99,13 +101,14 @@ export class PostgresStore implements Store, Maintenance {
     this.#options = options;
     this.#listening = listening;
     this.#configurationCount = count;
+    this.#configurations = new ConfigurationHistory(count);
     const lane: LaneOptions = {
       nodeId: options.nodeId,
       clock: options.clock,
       open: () => this.#open(),
       onCommit: (commit) => this.#onCommit(commit),
       committing: (until) => void this.#note(this.#committing, until),
-      configurationNumber: (count) => this.#numberOf(count),
+      numbering: () => this.#numbering(),
       groupSizes: this.#groupSizes,
       commitMs: this.#commitMs,
     };
@@ -173,7 +176,7 @@ export class PostgresStore implements Store, Maintenance {
           open: () => this.#open(true),
           onCommit: (commit) => this.#onCommit(commit),
           committing: (until) => void this.#note(this.#committing, until),
-          configurationNumber: (count) => this.#numberOf(count),
+          numbering: () => this.#numbering(),
           groupSizes: this.#groupSizes,
           commitMs: this.#commitMs,
         });
@@ -201,6 +204,14 @@ export class PostgresStore implements Store, Maintenance {
       return this.#numberOf(rows[0]?.count ?? 0);
     });
     return this.#ticket;
+  }
+
+  configurationChangedAt(organizationId: string, fresh: number): number {
+    return this.#configurations.changedAt(organizationId, fresh);
+  }
+
+  configurationChangedSince(since: number, fresh: number): ReadonlySet<string> | 'all' {
+    return this.#configurations.changedSince(since, fresh);
   }
 
   stats(): StoreStats {
@@ -295,9 +306,11 @@ export class PostgresStore implements Store, Maintenance {
     });
   }
 
-  #onCommit({ events, configuration: organizations, configurationCount }: Commit): void {
+  #onCommit({ events, configuration: organizations, counted }: Commit): void {
     let changed: CommitNotice['configuration'] = null;
-    if (configurationCount !== null) {
+    if (counted !== null) {
+      const { count: configurationCount, number } = counted;
+      this.#configurations.note(number, organizations);
       // Others changed some in between: nothing says whose.
       changed = configurationCount === this.#configurationCount + 1 ? organizations : 'all';
       this.#configurationCount = Math.max(this.#configurationCount, configurationCount);
@@ -399,9 +412,14 @@ export class PostgresStore implements Store, Maintenance {
     this.#follower.startOver(last);
   }
 
-  /** Of two databases that one number of changes may mean different configurations of. */
   #numberOf(count: number): number {
-    return this.#losses * lossStep + count;
+    return this.#numbering()(count);
+  }
+
+  /** Of two databases one number of changes may mean different configurations: a commit counts by the one that it was begun in. */
+  #numbering(): (count: number) => number {
+    const base = this.#losses * lossStep;
+    return (count) => base + count;
   }
 }
 

@@ -1,6 +1,12 @@
 // What is asked of applications and their registered domains.
 import type { ApplicationRow, DomainRow } from '../rows.ts';
 
+/** A domain of any application of an organization. */
+export interface RegisteredDomain {
+  readonly organization_id: string;
+  readonly domain: string;
+}
+
 export interface ApplicationsRepository {
   byId(id: string): Promise<ApplicationRow | undefined>;
   /** In the order in which they were made. */
@@ -15,8 +21,11 @@ export interface ApplicationsRepository {
   remove(id: string): Promise<number>;
   /** In the order in which they were added. */
   domains(applicationId: string): Promise<DomainRow[]>;
-  /** Every domain of every application, each once: what a preflight, which names no application, is compared with. */
-  allDomains(): Promise<string[]>;
+  /**
+   * The domains of an organization's applications, each once for it; null: of every organization. A preflight, which
+   * names no application, is compared with them.
+   */
+  registeredDomains(organizationId: string | null): Promise<RegisteredDomain[]>;
   /** 0 when the application has it already. */
   insertDomain(row: DomainRow): Promise<number>;
   /** 0 when there is none. */

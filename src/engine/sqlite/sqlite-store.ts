@@ -18,6 +18,7 @@ import type {
   Tx,
   UserCommit,
 } from '../engine.ts';
+import { ConfigurationHistory } from '../configuration-history.ts';
 import { StoreUnavailableError } from '../engine.ts';
 import { LogFollower } from '../log-follower.ts';
 import { checkpoint, Checkpoints, isPassing } from './checkpoints.ts';
@@ -89,6 +90,7 @@ export class SqliteStore implements Store, Maintenance {
   #reads: Promise<unknown> = Promise.resolve();
   #closed = false;
   #epoch = 0;
+  readonly #configurations = new ConfigurationHistory(0);
   #configurationCount: number;
   #seenVersion: number;
   #seenForeign = 0;
@@ -234,6 +236,14 @@ export class SqliteStore implements Store, Maintenance {
     return this.#epoch;
   }
 
+  configurationChangedAt(organizationId: string, fresh: number): number {
+    return this.#configurations.changedAt(organizationId, fresh);
+  }
+
+  configurationChangedSince(since: number, fresh: number): ReadonlySet<string> | 'all' {
+    return this.#configurations.changedSince(since, fresh);
+  }
+
   stats(): StoreStats {
     return { groupSizes: this.#queue.groupSizes.read(), commitMs: this.#queue.commitMs.read() };
   }
@@ -310,6 +320,7 @@ export class SqliteStore implements Store, Maintenance {
       changed = configurationCount === this.#configurationCount + 1 ? configuration : 'all';
       this.#configurationCount = configurationCount;
       this.#epoch += 1;
+      this.#configurations.note(this.#epoch, changed);
     }
     this.#follower.hint(events, changed);
   }
@@ -344,6 +355,7 @@ export class SqliteStore implements Store, Maintenance {
     if (count > this.#configurationCount || !hasEvents) {
       this.#configurationCount = Math.max(count, this.#configurationCount);
       this.#epoch += 1;
+      this.#configurations.note(this.#epoch, 'all');
       this.#follower.hint([], 'all');
     }
     this.#follower.look();

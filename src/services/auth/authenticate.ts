@@ -75,11 +75,11 @@ export async function authenticateHostSite(
  */
 export function authenticateVisitor(service: Service, credentials: Credentials): Soon<VisitorActor> {
   return whenReady(service.engine.store.freshConfiguration(), (epoch) => {
-    const known = admittedBy(service, epoch);
+    const known = admittedBy(service);
     const name = admissionKey(credentials);
     const admitted = name === null ? undefined : known.get(name);
     const admit = (): Promise<VisitorActor> => admitAnew(service, credentials, epoch, { known, name });
-    if (admitted === undefined) return admit();
+    if (admitted === undefined || !isStanding(service, admitted, epoch)) return admit();
     return whenReady(holdsStill(service, admitted), (holds) => (holds ? admitted.actor : admit()));
   });
 }
@@ -104,27 +104,27 @@ interface Admission {
   readonly actor: VisitorActor;
   /** The API key that let them in; null: the page's origin did. */
   readonly key: ApiKeyRow | null;
-}
-
-/** Visitors who were let in under one number of the configuration, by what they sent. */
-interface Admissions {
+  /** The number of the configuration before they were looked up. */
   readonly epoch: number;
-  readonly byCredentials: Map<string, Admission>;
 }
 
 const maxAdmitted = 5_000;
-const admissions = new WeakMap<Service, Admissions>();
+/** Visitors who were let in, by what they sent. */
+const admissions = new WeakMap<Service, Map<string, Admission>>();
+
+function admittedBy(service: Service): Map<string, Admission> {
+  const kept = admissions.get(service) ?? new Map<string, Admission>();
+  admissions.set(service, kept);
+  return kept;
+}
 
 /**
- * Who has been let in as configuration stands. Whatever would keep one of them out later (a block, another domain, a
- * demand for identity, the end of the application) changes configuration; the time alone lets in more, and never fewer.
+ * Whether an admission is as configuration stands. Whatever would keep a visitor out later (a block, another domain, a
+ * demand for identity, the end of the application) changes the configuration of their organization; the time alone lets
+ * in more, and never fewer.
  */
-function admittedBy(service: Service, epoch: number): Map<string, Admission> {
-  const kept = admissions.get(service);
-  if (kept?.epoch === epoch) return kept.byCredentials;
-  const byCredentials = new Map<string, Admission>();
-  admissions.set(service, { epoch, byCredentials });
-  return byCredentials;
+function isStanding({ engine }: Service, { actor, epoch }: Admission, fresh: number): boolean {
+  return epoch >= engine.store.configurationChangedAt(actor.organizationId, fresh);
 }
 
 /** A key ends by time as well, and says when it was last used. */
@@ -170,7 +170,7 @@ async function checkVisitor(service: Service, credentials: Credentials, epoch: n
   };
   await assertNotBlocked(service, actor, credentials.address);
   rememberStanding(actor, epoch);
-  return { actor, key };
+  return { actor, key, epoch };
 }
 
 /** Key and application, then origin: settled order, so that a stranger learns nothing of the origins of an application. */
@@ -276,7 +276,9 @@ function originHeader(service: Service, credentials: Credentials): string | unde
 export async function isKnownOrigin(service: Service, header: string): Promise<boolean> {
   const parsed = parseOrigin(header);
   if (!parsed.ok) return false;
-  return (await service.configCache.allDomains()).some((domain) => originMatches(domain, parsed));
+  for (const domains of (await service.configCache.allDomains()).values())
+    if (domains.some((domain) => originMatches(domain, parsed))) return true;
+  return false;
 }
 
 /**

@@ -220,12 +220,12 @@ export async function checkAccess(
   return (await isIdentified(service, actor)) ? null : 'withdrawn';
 }
 
-/** The number of erasures at which a visitor was last seen to exist. */
+/** The mark of erasures at which a visitor was last seen to exist. */
 const lastErasureCheck = new WeakMap<VisitorActor, string>();
 
 /** Looks for the visitor's row, but only where a visitor has been erased since the last look: connections are many, erasures few. */
 async function isErased(service: Service, actor: VisitorActor): Promise<boolean> {
-  const erasures = await service.configCache.erasureCount();
+  const erasures = await service.configCache.erasureMark(actor.organizationId);
   if (lastErasureCheck.get(actor) === erasures) return false;
   const exists = await visitorExists(service, actor);
   if (exists) lastErasureCheck.set(actor, erasures);

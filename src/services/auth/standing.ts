@@ -1,5 +1,6 @@
 // Rights are read again inside the transaction that uses them: between the check of a credential and its use a body
-// arrives, a password is hashed, a socket lives for days. Costs one comparison unless configuration has changed.
+// arrives, a password is hashed, a socket lives for days. Costs one comparison unless the organization's
+// configuration has changed.
 import type { Scope, Soon, Tx } from '../../engine/engine.ts';
 import type { Actor, MemberActor, VisitorActor } from '../core/actor.ts';
 import { ServiceError } from '../core/errors.ts';
@@ -35,8 +36,8 @@ export function writeAs<A extends Actor, T>(
 ): Promise<T> {
   return call.service.engine.store.write(scope, (tx) => {
     const epoch = tx.configurationEpoch();
-    // Nothing has changed since, in nearly every call.
-    if (epoch !== null && verifiedAt.get(call.actor) === epoch) return work(tx, call);
+    // Nothing of the organization has changed since, in nearly every call.
+    if (!(epoch instanceof Promise) && isVerified(call, epoch)) return work(tx, call);
     return currentCall(tx, call, epoch, proves).then((current) => work(tx, current));
   });
 }
@@ -64,11 +65,22 @@ async function currentCall<A extends Actor>(
 ): Promise<Call<A>> {
   const { actor } = call;
   const epoch = await asked;
-  if (epoch !== null && verifiedAt.get(actor) === epoch) return call;
+  if (isVerified(call, epoch)) return call;
   const current = { ...call, actor: (await readActor(tx, call, proves)) as A };
   if (call.who !== undefined) assertAllowed(call.who, current);
   if (epoch !== null && current.actor === actor) rememberStanding(actor, epoch);
   return current;
+}
+
+/** @param epoch of the transaction; null: something has changed that this process does not know */
+function isVerified({ service, actor }: Call, epoch: number | null): boolean {
+  const verified = verifiedAt.get(actor);
+  return (
+    epoch !== null &&
+    verified !== undefined &&
+    'organizationId' in actor &&
+    verified >= service.engine.store.configurationChangedAt(actor.organizationId, epoch)
+  );
 }
 
 /** The actor as the rows say it now. */

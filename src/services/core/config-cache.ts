@@ -1,7 +1,7 @@
-// Configuration that every request needs (applications, keys, sessions, domains),
-// kept in small bounded caches. A commit that touches configuration, on this
-// node or another, makes every entry stale at once.
-import type { Soon, Store } from '../../engine/engine.ts';
+// Configuration that every request needs (applications, keys, sessions, domains), kept in small bounded caches. A commit
+// that touches an organization's configuration makes what is kept of that organization stale at once; one of another
+// process, of which only is known that it happened, makes everything stale.
+import { whenReady, type ReadTx, type Soon, type Store } from '../../engine/engine.ts';
 import type {
   ApiKeyRow,
   ApplicationRow,
@@ -44,142 +44,271 @@ export interface ConfigCache {
   organization(id: string): Soon<OrganizationRow | null>;
   /** Who and what an organization has blocked, also blocks that are over. */
   blocks(organizationId: string): Soon<CachedBlocks>;
-  /** Every registered domain of every application. */
-  allDomains(): Soon<readonly string[]>;
+  /** Every registered domain of every application, by organization. */
+  allDomains(): Soon<ReadonlyMap<string, readonly string[]>>;
   /** The applications that take mails at an address of their own, by it. */
   inboxes(): Soon<ReadonlyMap<string, ApplicationRow>>;
-  /** How many visitors have ever been erased, as text. */
-  erasureCount(): Soon<string>;
+  /** A text that is another one after a visitor of the organization was erased. */
+  erasureMark(organizationId: string): Soon<string>;
 }
 
 const maxEntries = 10_000;
+/** Where so many organizations have changed, all parts are read at once. */
+const maxPartsRead = 50;
 
-/** @param store where the rows lie; its configuration epoch says when they may have changed */
-export function createConfigCache(store: Store): ConfigCache {
-  const application = cached(store, (id: string) =>
-    store.read(async ({ repositories }) => {
-      const row = await repositories.applications.byId(id);
-      if (row === undefined) return null;
-      const organization = await repositories.organizations.byId(row.organization_id);
-      if (organization === undefined) return null;
-      const domains = (await repositories.applications.domains(id)).map((one) => one.domain);
-      return { row, settings: readSettings(row), domains, organization };
-    }),
+/** @param store where the rows lie; it says whose configuration may have changed since they were read */
+export function createConfigCache(store: Source): ConfigCache {
+  const application = cached(
+    store,
+    (id: string) =>
+      store.read(async ({ repositories }) => {
+        const row = await repositories.applications.byId(id);
+        if (row === undefined) return null;
+        const organization = await repositories.organizations.byId(row.organization_id);
+        if (organization === undefined) return null;
+        const domains = (await repositories.applications.domains(id)).map((one) => one.domain);
+        return { row, settings: readSettings(row), domains, organization };
+      }),
+    ({ row }) => row.organization_id,
   );
-  const apiKey = cached(store, (digest: string) =>
-    store.read(
-      async ({ repositories }) =>
-        (await repositories.apiKeys.byDigest(Buffer.from(digest, 'base64'))) ?? null,
-    ),
+  const apiKey = cached(
+    store,
+    (digest: string) =>
+      store.read(
+        async ({ repositories }) =>
+          (await repositories.apiKeys.byDigest(Buffer.from(digest, 'base64'))) ?? null,
+      ),
+    (row) => row.organization_id,
   );
-  const sessionId = cached(store, (digest: string) =>
-    store.read(
-      async ({ repositories }) =>
-        (await repositories.members.sessionByDigest(Buffer.from(digest, 'base64')))?.id ?? null,
-    ),
+  const sessionOf = cached(
+    store,
+    (digest: string) =>
+      store.read(
+        async ({ repositories }) =>
+          (await repositories.members.sessionByDigest(Buffer.from(digest, 'base64'))) ?? null,
+      ),
+    ({ organization_id }) => organization_id,
   );
-  const sessionById = cached(store, (id: string) =>
-    store.read(async ({ repositories }) => {
-      const session = await repositories.members.sessionById(id);
-      if (session === undefined) return null;
-      const member = await repositories.members.byId(session.member_id);
-      const organization = await repositories.organizations.byId(session.organization_id);
-      return member === undefined || organization === undefined ? null : { session, member, organization };
-    }),
+  const sessionById = cached(
+    store,
+    (id: string) =>
+      store.read(async ({ repositories }) => {
+        const session = await repositories.members.sessionById(id);
+        if (session === undefined) return null;
+        const member = await repositories.members.byId(session.member_id);
+        const organization = await repositories.organizations.byId(session.organization_id);
+        return member === undefined || organization === undefined ? null : { session, member, organization };
+      }),
+    ({ organization }) => organization.id,
   );
-  const organization = cached(store, (id: string) =>
-    store.read(async ({ repositories }) => (await repositories.organizations.byId(id)) ?? null),
+  const organization = cached(
+    store,
+    (id: string) =>
+      store.read(async ({ repositories }) => (await repositories.organizations.byId(id)) ?? null),
+    ({ id }) => id,
   );
-  const blocks = cached(store, (id: string) =>
-    store.read(async ({ repositories }): Promise<CachedBlocks> => {
-      const visitors = await repositories.blocks.visitors(id);
-      const addresses = await repositories.blocks.addresses(id);
-      return {
-        visitors: new Map(
-          visitors.map((row) => [
-            visitorBlockKey(row.application_id, row.mode, row.visitor_id),
-            row.expires_at,
-          ]),
-        ),
-        addresses: new Map(
-          addresses.map((row) => [Buffer.from(row.digest).toString('base64'), row.expires_at]),
-        ),
-      };
-    }),
+  const blocks = cached(
+    store,
+    (id: string) => store.read((tx) => readBlocks(tx, id)),
+    (_found, id) => id,
   );
-  const erasures = cached(store, (_key: 'all') =>
-    store.read(({ repositories }) => repositories.visitorData.erasures()),
+  // The count is of all organizations; an erasure changes the configuration of its own.
+  const erasures = cached(
+    store,
+    (_id: string) => store.read(({ repositories }) => repositories.visitorData.erasures()),
+    (_found, id) => id,
   );
-  const allDomains = cached(store, (_key: 'all') =>
-    store.read(({ repositories }) => repositories.applications.allDomains()),
-  );
-  // All at once: a stranger may name any address, and what was not found could not be kept one by one.
-  const inboxes = cached(store, (_key: 'all') =>
-    store.read(async ({ repositories }): Promise<ReadonlyMap<string, ApplicationRow>> => {
-      const found = new Map<string, ApplicationRow>();
-      for (const row of await repositories.applications.withSetting('"inbox"')) {
-        const { mode, address } = readSettings(row).email;
-        if (mode === 'inbox' && address !== null && !found.has(address)) found.set(address, row);
-      }
-      return found;
-    }),
-  );
+  const domains = cachedParts(store, async ({ repositories }, organizationId) => {
+    const rows = await repositories.applications.registeredDomains(organizationId);
+    return rows.map((row) => [row.organization_id, row.domain] as const);
+  });
+  const inboxParts = cachedParts(store, async ({ repositories: { applications } }, organizationId) => {
+    const rows =
+      organizationId === null
+        ? await applications.withSetting('"inbox"')
+        : await applications.byOrganization(organizationId);
+    return rows.filter(isInbox).map((row) => [row.organization_id, row] as const);
+  });
+  const inboxes = combined(inboxParts, byAddress);
 
   return {
     application,
     apiKey: (digest) => apiKey(Buffer.from(digest).toString('base64')),
     sessionByDigest: async (digest) => {
-      const id = await sessionId(Buffer.from(digest).toString('base64'));
-      return id === null ? null : sessionById(id);
+      const found = await sessionOf(Buffer.from(digest).toString('base64'));
+      return found === null ? null : sessionById(found.id);
     },
     sessionById,
     organization,
     blocks,
-    allDomains: () => allDomains('all'),
-    inboxes: () => inboxes('all'),
-    erasureCount: () => erasures('all'),
+    allDomains: domains,
+    // All at once: a stranger may name any address, and what was not found could not be kept one by one.
+    inboxes,
+    erasureMark: erasures,
   };
 }
 
-/** A bounded cache that is emptied when configuration changes. What was not found is not kept: a flood of guesses would fill it. */
-function cached<K extends string, V>(store: Store, load: (key: K) => Promise<V>): (key: K) => Soon<V> {
-  let epoch = -1;
-  const entries = new Map<K, V>();
-  /** What is being read for this epoch: others who ask for it wait for the same answer. */
-  const loading = new Map<K, Promise<V>>();
+async function readBlocks({ repositories }: ReadTx, organizationId: string): Promise<CachedBlocks> {
+  const visitors = await repositories.blocks.visitors(organizationId);
+  const addresses = await repositories.blocks.addresses(organizationId);
+  return {
+    visitors: new Map(
+      visitors.map((row) => [visitorBlockKey(row.application_id, row.mode, row.visitor_id), row.expires_at]),
+    ),
+    addresses: new Map(addresses.map((row) => [Buffer.from(row.digest).toString('base64'), row.expires_at])),
+  };
+}
+
+const isInbox = (row: ApplicationRow): boolean => {
+  const { mode, address } = readSettings(row).email;
+  return mode === 'inbox' && address !== null;
+};
+
+/** Where an import has brought an address that another one has, the older application keeps it. */
+function byAddress(parts: Parts<ApplicationRow>): ReadonlyMap<string, ApplicationRow> {
+  const found = new Map<string, ApplicationRow>();
+  const rows = [...parts.values()].flat();
+  rows.sort((one, other) => one.created_at - other.created_at || (one.id < other.id ? -1 : 1));
+  for (const row of rows) {
+    const { address } = readSettings(row).email;
+    if (address !== null && !found.has(address)) found.set(address, row);
+  }
+  return found;
+}
+
+/** What a cache needs of the store. */
+type Source = Pick<
+  Store,
+  'read' | 'freshConfiguration' | 'configurationChangedAt' | 'configurationChangedSince'
+>;
+
+interface Entry<V> {
+  readonly value: V;
+  readonly organizationId: string;
+  /** The number of the configuration that it was read under, or an earlier one. */
+  readonly readAt: number;
+}
+
+/**
+ * A bounded cache, of which goes stale what belongs to an organization whose configuration has changed. What was not
+ * found is not kept: a flood of guesses would fill it, and no one could say whose it is.
+ * @param ownerOf whose an entry is: all of what was read lies in that organization, and each change of it says so
+ */
+function cached<K extends string, V>(
+  store: Source,
+  load: (key: K) => Promise<V>,
+  ownerOf: (value: NonNullable<V>, key: K) => string,
+): (key: K) => Soon<V> {
+  const entries = new Map<K, Entry<NonNullable<V>>>();
+  const loading = new Loading<K, V>();
 
   function find(key: K, fresh: number): Soon<V> {
-    if (fresh > epoch) {
-      epoch = fresh;
-      entries.clear();
-      loading.clear();
+    const entry = entries.get(key);
+    if (entry !== undefined) {
+      if (entry.readAt >= store.configurationChangedAt(entry.organizationId, fresh)) return entry.value;
+      entries.delete(key);
     }
-    return entries.get(key) ?? (epoch === fresh ? loadOnce(key, fresh) : loadInto(key, fresh));
-  }
-
-  function loadOnce(key: K, fresh: number): Promise<V> {
-    const under = loading.get(key);
-    if (under !== undefined) return under;
-    const begun = loadInto(key, fresh).finally(() => {
-      if (loading.get(key) === begun) loading.delete(key);
-    });
-    loading.set(key, begun);
-    return begun;
+    return loading.once(key, fresh, () => loadInto(key, fresh));
   }
 
   async function loadInto(key: K, fresh: number): Promise<V> {
     const value = await load(key);
-    // Of an older epoch than the entries by now: a change that was committed while this was being read may not be in it.
-    if (value !== null && epoch === fresh) {
-      const [oldest] = entries.keys();
-      if (oldest !== undefined && entries.size >= maxEntries) entries.delete(oldest);
-      entries.set(key, value);
-    }
+    const entry = entries.get(key);
+    // A change that was committed while this was being read may be in the other one alone.
+    if (value === null || value === undefined || (entry !== undefined && entry.readAt > fresh)) return value;
+    const [oldest] = entries.keys();
+    if (oldest !== undefined && entry === undefined && entries.size >= maxEntries) entries.delete(oldest);
+    entries.set(key, { value, organizationId: ownerOf(value, key), readAt: fresh });
     return value;
   }
 
-  return (key) => {
-    const fresh = store.freshConfiguration();
-    return typeof fresh === 'number' ? find(key, fresh) : fresh.then((number) => find(key, number));
-  };
+  return (key) => whenReady(store.freshConfiguration(), (fresh) => find(key, fresh));
+}
+
+/** What is being read: others who ask for it, under the same number or an earlier one, wait for the same answer. */
+class Loading<K, V> {
+  readonly #under = new Map<K, { readonly fresh: number; readonly value: Promise<V> }>();
+
+  once(key: K, fresh: number, load: () => Promise<V>): Promise<V> {
+    const under = this.#under.get(key);
+    if (under !== undefined && under.fresh >= fresh) return under.value;
+    const begun = {
+      fresh,
+      value: load().finally(() => {
+        if (this.#under.get(key) === begun) this.#under.delete(key);
+      }),
+    };
+    this.#under.set(key, begun);
+    return begun.value;
+  }
+}
+
+/** Rows of all organizations, by organization; one that has none is not there. */
+type Parts<T> = ReadonlyMap<string, readonly T[]>;
+
+/**
+ * What is needed of all organizations at once: of one that changes its configuration only its own part is read again.
+ * @param load reads the rows of one organization, or of all (null), each with whose it is
+ */
+function cachedParts<T>(
+  store: Source,
+  load: (tx: ReadTx, organizationId: string | null) => Promise<(readonly [string, T])[]>,
+): () => Soon<Parts<T>> {
+  let known: { readonly parts: Parts<T>; readonly readAt: number } | null = null;
+  const loading = new Loading<'all', Parts<T>>();
+
+  function find(fresh: number): Soon<Parts<T>> {
+    if (known !== null && known.readAt >= fresh) return known.parts;
+    return loading.once('all', fresh, () => loadInto(fresh));
+  }
+
+  async function loadInto(fresh: number): Promise<Parts<T>> {
+    const base = known;
+    const changed = base === null ? 'all' : store.configurationChangedSince(base.readAt, fresh);
+    const parts =
+      base === null || changed === 'all' || changed.size > maxPartsRead
+        ? byOrganization(await store.read((tx) => load(tx, null)))
+        : changed.size === 0
+          ? base.parts
+          : await store.read((tx) => replaceParts(tx, base.parts, changed));
+    // One that was read under a later number may have come first.
+    if (known === null || fresh > known.readAt) known = { parts, readAt: fresh };
+    return parts;
+  }
+
+  async function replaceParts(tx: ReadTx, parts: Parts<T>, changed: ReadonlySet<string>): Promise<Parts<T>> {
+    const replaced = new Map(parts);
+    for (const id of changed) {
+      const rows = await load(tx, id);
+      if (rows.length === 0) replaced.delete(id);
+      else
+        replaced.set(
+          id,
+          rows.map(([, row]) => row),
+        );
+    }
+    return replaced;
+  }
+
+  return () => whenReady(store.freshConfiguration(), find);
+}
+
+function byOrganization<T>(rows: readonly (readonly [string, T])[]): Parts<T> {
+  const parts = new Map<string, T[]>();
+  for (const [id, row] of rows) {
+    const part = parts.get(id);
+    if (part === undefined) parts.set(id, [row]);
+    else part.push(row);
+  }
+  return parts;
+}
+
+/** What is made of all parts, once for each change of any. */
+function combined<T, V>(find: () => Soon<Parts<T>>, make: (parts: Parts<T>) => V): () => Soon<V> {
+  let made: { readonly of: Parts<T>; readonly value: V } | null = null;
+  return () =>
+    whenReady(find(), (parts) => {
+      if (made?.of !== parts) made = { of: parts, value: make(parts) };
+      return made.value;
+    });
 }

@@ -73,6 +73,10 @@ async function giveUp(
   );
   if (given === 0) return;
   await removeOrganizationData(service, id);
-  await store.write('server', ({ repositories }) => repositories.organizations.remove(id));
+  await store.write('server', async (tx) => {
+    await tx.repositories.organizations.remove(id);
+    // Its domains may be among those that are kept of all.
+    tx.configurationChanged(id);
+  });
   await maintenance.clearRemoved();
 }

@@ -11,7 +11,7 @@ import { lastEventSeq, readLogPage } from '../core/event-log.ts';
 import { scopeOfWebhook } from '../core/scopes.ts';
 import { JobLoop } from '../core/job-loop.ts';
 import { DueQueues, type DueRows } from '../outbox/due-queues.ts';
-import type { Service, Tx } from '../service.ts';
+import type { ReadTx, Service, Tx } from '../service.ts';
 import { maxDelayMs, readSendings, recordAttempt, type Sending } from './attempts.ts';
 import { signatureHeaders, signingKey } from './signature.ts';
 import { getSelection, isTold, retryForMs, signingSecrets, type SealedSecret } from './webhooks.ts';
@@ -129,7 +129,8 @@ class WebhookDelivery {
   #position: number | null = null;
   /** The lowest `savedSeq`. */
   #savedThrough = 0;
-  #configurationStale = true;
+  /** Organizations whose webhooks are to be read again. */
+  #stale: 'all' | Set<string> = 'all';
   #logStale = true;
   /** Rows of attempts that begin in this turn, and the read of all of them. */
   readonly #toRead: WebhookDeliveryRow[] = [];
@@ -170,10 +171,15 @@ class WebhookDelivery {
       this.#position = last.seq;
       return;
     }
-    this.#configurationStale ||= configuration !== null;
+    if (configuration === 'all') this.#stale = 'all';
+    else for (const organizationId of configuration ?? []) this.#doubt(organizationId);
     this.#logStale = true;
     // What gathers wakes it.
     if (configuration !== null || !this.#gathers) this.#loop.wake();
+  }
+
+  #doubt(organizationId: string): void {
+    if (this.#stale !== 'all') this.#stale.add(organizationId);
   }
 
   /** Whether what comes is left in the log for a moment, to be stored together. */
@@ -204,22 +210,23 @@ class WebhookDelivery {
   async #run(): Promise<void> {
     try {
       this.#position ??= await lastEventSeq(this.#service);
-      if (this.#configurationStale) await this.#readWebhooks();
+      if (this.#stale === 'all' || this.#stale.size > 0) await this.#readWebhooks(this.#stale);
       if (this.#logStale && !this.#gathers) await this.#readLog(this.#position);
       await this.#due.look();
     } catch (error) {
-      this.#configurationStale = true;
+      this.#stale = 'all';
       this.#logStale = true;
       throw error;
     }
   }
 
-  async #readWebhooks(): Promise<void> {
-    this.#configurationStale = false;
-    const rows = await this.#service.engine.store.read(({ repositories }) => repositories.webhooks.enabled());
+  /** One organization that changes its settings again and again has only its own read. */
+  async #readWebhooks(stale: 'all' | ReadonlySet<string>): Promise<void> {
+    this.#stale = new Set();
+    const rows = await this.#service.engine.store.read((tx) => enabledWebhooks(tx, stale));
     const ids = new Set(rows.map(({ id }) => id));
-    for (const id of this.#queues.keys()) {
-      if (ids.has(id)) continue;
+    for (const [id, { row }] of this.#queues) {
+      if (ids.has(id) || (stale !== 'all' && !stale.has(row.organization_id))) continue;
       this.#due.forget(id);
       this.#queues.delete(id);
     }
@@ -341,7 +348,7 @@ class WebhookDelivery {
     const sending = await this.#readSending(row);
     if (sending === null) {
       // Removed or switched off, and not heard of yet; or another server has sent it.
-      this.#configurationStale = true;
+      this.#doubt(queue.row.organization_id);
       return undefined;
     }
     const { webhook, body } = sending;
@@ -362,6 +369,16 @@ class WebhookDelivery {
     if (signal.aborted && response.status === null) return undefined;
     return recordAttempt(this.#service, webhook, row.id, response, Math.round(clock.monotonic() - began));
   }
+}
+
+async function enabledWebhooks(
+  { repositories: { webhooks } }: ReadTx,
+  of: 'all' | ReadonlySet<string>,
+): Promise<WebhookRow[]> {
+  if (of === 'all') return webhooks.enabled();
+  const rows = [];
+  for (const id of of) rows.push(...(await webhooks.byOrganization(id, Number.MAX_SAFE_INTEGER, 0)));
+  return rows.filter(({ enabled }) => enabled === 1);
 }
 
 /** Events that become deliveries of one webhook, and the number up to which its log was read with them. */

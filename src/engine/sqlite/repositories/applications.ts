@@ -52,7 +52,21 @@ const domains = prepare<{ application_id: string }>()((db, p) =>
     .orderBy('created_at')
     .orderBy('id'),
 );
-const allDomains = prepare<object>()((db) => db.selectFrom('domains').select('domain').distinct());
+const allDomains = prepare<object>()((db) =>
+  db
+    .selectFrom('domains')
+    .innerJoin('applications', 'applications.id', 'domains.application_id')
+    .select(['applications.organization_id', 'domains.domain'])
+    .distinct(),
+);
+const domainsOfOrganization = prepare<{ organization_id: string }>()((db, p) =>
+  db
+    .selectFrom('applications')
+    .innerJoin('domains', 'domains.application_id', 'applications.id')
+    .select(['applications.organization_id', 'domains.domain'])
+    .where('applications.organization_id', '=', p.organization_id)
+    .distinct(),
+);
 const insertDomain = prepare<DomainRow>()((db, p) =>
   db
     .insertInto('domains')
@@ -77,7 +91,10 @@ export function createApplicationsRepository(runner: Runner): ApplicationsReposi
       run(runner, setIdentitySecret, { id, identity_secret: sealed }),
     remove: (id: string) => run(runner, remove, { id }),
     domains: (applicationId: string) => all(runner, domains, { application_id: applicationId }),
-    allDomains: async () => (await all(runner, allDomains, {})).map((row) => row.domain),
+    registeredDomains: (organizationId: string | null) =>
+      organizationId === null
+        ? all(runner, allDomains, {})
+        : all(runner, domainsOfOrganization, { organization_id: organizationId }),
     insertDomain: (row: DomainRow) => run(runner, insertDomain, row),
     removeDomain: (applicationId: string, domain: string) =>
       run(runner, removeDomain, { application_id: applicationId, domain }),
