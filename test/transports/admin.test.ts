@@ -144,6 +144,45 @@ describe('applications', () => {
     expect(reply.body.details[0].path).toBe(path);
   });
 
+  it('give an application 200 keys that work, and list the last 200 that are over', async () => {
+    const { id: applicationId } = await app.local('applications.create', {
+      organization: 'acme',
+      name: 'Keys',
+    });
+    const base = `/applications/${applicationId}/keys`;
+    for (let at = 0; at < 199; at += 1) await app.local('keys.create', { applicationId, name: `key ${at}` });
+    const last = (await ask(admin, 'POST', base, { name: 'the last' })).body.key;
+    const refused = await ask(admin, 'POST', base, { name: 'one more' });
+    expect([refused.status, refused.body.error, refused.body.message]).toEqual([
+      409,
+      'conflict',
+      `An application has at most 200 API keys. Revoke those that are not used: deskbell key list --app ${applicationId}`,
+    ]);
+    // The old one works a while longer, which would be one too many.
+    const rotate = (graceSeconds: number) =>
+      ask(admin, 'POST', `${base}/${last.id}/rotate`, { graceSeconds });
+    expect((await rotate(60)).status).toBe(409);
+    let newest = (await rotate(0)).body.key;
+    expect((await ask(admin, 'GET', base)).body.total).toBe(201);
+    expect((await ask(admin, 'POST', base, {})).status).toBe(409);
+    // In a loop it fills no list: what ended first goes first.
+    for (let at = 0; at < 200; at += 1) {
+      app.clock.advance(1);
+      newest = await app.local('keys.rotate', { applicationId, keyId: newest.id, graceSeconds: 0 });
+    }
+    const { keys, total } = await app.local('keys.list', { applicationId });
+    expect([total, keys.some(({ id }) => id === last.id)]).toEqual([400, false]);
+    expect(keys.filter(({ name }) => name === 'the last')).toHaveLength(201);
+    expect((await ask(admin, 'DELETE', `${base}/${newest.id}`)).status).toBe(200);
+    expect((await ask(admin, 'POST', base, {})).status).toBe(201);
+    // An old key that is revoked late is among those that ended last.
+    await app.local('keys.revoke', { applicationId, keyId: keys[0]?.id ?? '' });
+    app.clock.advance(1);
+    await app.local('keys.create', { applicationId });
+    const left = (await app.local('keys.list', { applicationId })).keys;
+    expect([left[0]?.id, left.length]).toEqual([keys[0]?.id, 400]);
+  });
+
   it('give domains and keys, which work at once and stop at once', async () => {
     const base = `/applications/${acme.application.id}`;
     expect((await ask(admin, 'POST', `${base}/domains`, { domain: 'New.Example' })).body.domain.domain).toBe(
@@ -277,6 +316,39 @@ describe('members', () => {
 });
 
 describe('staff tools', () => {
+  it('keep 1,000 canned replies of an organization at most', async () => {
+    const gamma = await createOrganization(app, 'gamma');
+    const member = await createMember(app, 'gamma');
+    const { store, clock } = app.service.engine;
+    await store.write({ organization: gamma.id }, async ({ repositories }) => {
+      for (let at = 0; at < 1_000; at += 1)
+        await repositories.cannedReplies.insert({
+          id: clock.newId(),
+          organization_id: gamma.id,
+          shortcut: `reply-${at}`,
+          content: 'hello',
+          content_format: 'plain',
+          content_html: null,
+          created_at: 0,
+          updated_at: 0,
+        });
+    });
+    const add = (shortcut: string) => member.call('POST', '/canned-replies', { shortcut, content: 'hello' });
+    const refused = await add('one-more');
+    expect([refused.status, refused.body.message]).toEqual([
+      409,
+      'An organization has at most 1000 canned replies. Remove some that are not used first.',
+    ]);
+    const { body } = await member.call('GET', '/canned-replies?limit=1');
+    const [{ id }] = body.cannedReplies as [{ id: string }];
+    // What is there can be changed, and taken away.
+    expect((await member.call('PATCH', `/canned-replies/${id}`, { content: 'hello again' })).status).toBe(
+      200,
+    );
+    expect((await member.call('DELETE', `/canned-replies/${id}`)).status).toBe(200);
+    expect((await add('one-more')).status).toBe(201);
+  });
+
   it('keep canned replies for everyone in the organization and no one else', async () => {
     const made = await operator.call('POST', '/canned-replies', {
       shortcut: 'Hours',

@@ -222,7 +222,7 @@ export const adminOperations = {
   'keys.create': defineOperation({
     summary: 'Make an API key; its text is shown here',
     audience: 'Administration',
-    errors: ['not_found'],
+    errors: ['not_found', 'conflict'],
     who: 'admin',
     rest: ['POST', '/admin/applications/:applicationId/keys'],
     status: 201,

@@ -10,6 +10,9 @@ import type { MessageContent } from './append-message.ts';
 import { serializeCannedReply } from '../core/serializers.ts';
 import type { MemberCall, ReadTx, Tx } from '../service.ts';
 
+/** The desk holds all of them, to find one while it is typed. */
+const maxCannedReplies = 1_000;
+
 export async function listCannedReplies(
   tx: ReadTx,
   { actor }: MemberCall,
@@ -21,7 +24,7 @@ export async function listCannedReplies(
   return { cannedReplies: rows.map(serializeCannedReply), total, limit, offset };
 }
 
-/** @throws ServiceError bad_request (content), conflict (shortcut taken) */
+/** @throws ServiceError bad_request (content), conflict (shortcut taken, or one too many) */
 export async function createCannedReply(
   tx: Tx,
   call: MemberCall,
@@ -41,6 +44,11 @@ export async function createCannedReply(
     updated_at: now,
   };
   await assertFree(tx, row);
+  if ((await tx.repositories.cannedReplies.count(row.organization_id)) >= maxCannedReplies)
+    throw new ServiceError(
+      'conflict',
+      `An organization has at most ${maxCannedReplies} canned replies. Remove some that are not used first.`,
+    );
   await tx.repositories.cannedReplies.insert(row);
   await changed(tx, call, row, 'cannedReplies.create');
   return { cannedReply: serializeCannedReply(row) };

@@ -10,6 +10,13 @@ import { serializeApiKey } from '../core/serializers.ts';
 import { makeApiKey } from '../auth/secrets.ts';
 import type { OwnerCall, ReadTx, Tx } from '../service.ts';
 
+/** Keys of an application that may be used at once. */
+const maxKeys = 200;
+/** Keys of an application that are revoked or expired and still listed: who makes and revokes in a loop fills no list. */
+const keptOver = 200;
+/** Removed with each key that is made, where there are more. */
+const removedOver = 10;
+
 function place(row: Pick<ApiKeyRow, 'id' | 'organization_id'>) {
   return { table: 'api_keys.sealed', row: row.id, organizationId: row.organization_id };
 }
@@ -37,12 +44,21 @@ async function insertKey(
     expires_at: null,
     revoked_at: null,
   };
-  await tx.repositories.apiKeys.insert(row);
+  const { apiKeys } = tx.repositories;
+  await apiKeys.insert(row);
+  const now = row.created_at;
+  if ((await apiKeys.countWorking(application.id, now)) > maxKeys)
+    throw new ServiceError(
+      'conflict',
+      `An application has at most ${maxKeys} API keys. Revoke those that are not used: deskbell key list --app ${application.id}`,
+    );
+  const tooMany = (await apiKeys.countOver(application.id, now)) - keptOver;
+  if (tooMany > 0) await apiKeys.removeOver(application.id, now, Math.min(tooMany, removedOver));
   tx.configurationChanged(row.organization_id);
   return { ...serializeApiKey(row), key: key.text };
 }
 
-/** @throws ServiceError not_found */
+/** @throws ServiceError not_found, conflict (one too many) */
 export async function createKey(
   tx: Tx,
   call: OwnerCall,
@@ -86,7 +102,7 @@ export async function revealKey(
 
 /**
  * Makes the key's successor; the old one works until the grace period is over.
- * @throws ServiceError not_found, conflict (revoked already)
+ * @throws ServiceError not_found, conflict (revoked already, or one too many)
  */
 export async function rotateKey(
   tx: Tx,

@@ -17,6 +17,34 @@ const byApplication = prepare<{ application_id: string }>()((db, p) =>
     .orderBy('created_at')
     .orderBy('id'),
 );
+type OfApplication = { application_id: string; now: number };
+const countWorking = prepare<OfApplication>()((db, p) =>
+  db
+    .selectFrom('api_keys')
+    .select((eb) => eb.fn.countAll<number>().as('n'))
+    .where('application_id', '=', p.application_id)
+    .where('revoked_at', 'is', null)
+    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', p.now)])),
+);
+const countOver = prepare<OfApplication>()((db, p) =>
+  db
+    .selectFrom('api_keys')
+    .select((eb) => eb.fn.countAll<number>().as('n'))
+    .where('application_id', '=', p.application_id)
+    .where((eb) => eb.or([eb('revoked_at', 'is not', null), eb('expires_at', '<=', p.now)])),
+);
+const removeOver = prepare<OfApplication & { most: number }>()((db, p) =>
+  db.deleteFrom('api_keys').where('id', 'in', (eb) =>
+    eb
+      .selectFrom('api_keys')
+      .select('id')
+      .where('application_id', '=', p.application_id)
+      .where((or) => or.or([or('revoked_at', 'is not', null), or('expires_at', '<=', p.now)]))
+      .orderBy((by) => by.fn.coalesce('revoked_at', 'expires_at'))
+      .orderBy('id')
+      .limit(p.most),
+  ),
+);
 const insert = prepare<ApiKeyRow>()((db, p) =>
   db.insertInto('api_keys').values({
     id: p.id,
@@ -52,6 +80,12 @@ export function createApiKeysRepository(runner: Runner): ApiKeysRepository {
     byDigest: (digest: Uint8Array) => first(runner, byDigest, { digest }),
     byId: (id: string) => first(runner, byId, { id }),
     byApplication: (applicationId: string) => all(runner, byApplication, { application_id: applicationId }),
+    countWorking: async (applicationId: string, now: number) =>
+      (await first(runner, countWorking, { application_id: applicationId, now }))?.n ?? 0,
+    countOver: async (applicationId: string, now: number) =>
+      (await first(runner, countOver, { application_id: applicationId, now }))?.n ?? 0,
+    removeOver: (applicationId: string, now: number, most: number) =>
+      run(runner, removeOver, { application_id: applicationId, now, most }),
     insert: (row: ApiKeyRow) => run(runner, insert, row),
     setExpiry: (id: string, expiresAt: number) => run(runner, setExpiry, { id, expires_at: expiresAt }),
     setRevoked: (id: string, revokedAt: number) => run(runner, setRevoked, { id, revoked_at: revokedAt }),
