@@ -46,13 +46,12 @@ function current(core: Core): string {
 
 export const actions: ActionTable = {
   sendMessage: (core, message) => {
-    const { env_: env } = core;
     begin(core);
     stopTyping(core);
     let id = core.openId_();
     if (!id) {
-      id = env.newId();
-      addDraft(core, id, env.now());
+      id = core.env_.newId();
+      addDraft(core, id, core.env_.now());
       core.set_({ conversationId: id });
     }
     return send(core, id, !!findConversation(core, id)?.draft, message);

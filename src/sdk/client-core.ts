@@ -86,6 +86,7 @@ export async function start(core: Core, options: InitOptions, env: Environment):
   core.end_ = () => {
     unwatch();
     http.close_();
+    leave(core);
   };
   const stored = storedId(core) ?? '';
   if (stored && (visitorId ?? stored) === stored) {
@@ -98,12 +99,4 @@ export async function start(core: Core, options: InitOptions, env: Environment):
     if (!isRetryable(error)) throw error;
     core.report_(error);
   });
-}
-
-/** Ends it, and rejects who waits. */
-export function stop(core: Core): void {
-  // It may never have been started.
-  if (!core.end_) return;
-  core.end_();
-  leave(core);
 }

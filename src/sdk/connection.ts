@@ -157,7 +157,7 @@ export function createConnection(options: ConnectionOptions): Connection {
       if (!wanted) return;
       attempt = 0;
       if (status === 'online') ping();
-      if (status === 'offline') connect();
+      else if (status === 'offline') connect();
     },
     reconnect_: comeBack,
     send_: send,

@@ -150,10 +150,9 @@ export function createStore(): Store {
   return {
     state_: () => state,
     set_: (patch) => {
-      const next = { ...state, ...patch };
-      const changed = (Object.keys(patch) as (keyof SdkState)[]).some((name) => state[name] !== next[name]);
+      const changed = (Object.keys(patch) as (keyof SdkState)[]).some((name) => state[name] !== patch[name]);
       if (changed) {
-        state = next;
+        state = { ...state, ...patch };
         emit_('s', state);
       }
       return changed;

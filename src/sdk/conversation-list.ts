@@ -31,7 +31,7 @@ export function updateConversation(core: Context, patch: ConversationPatch): Sdk
   // In the same order of fields as before, so that the same text means the same conversation; what is undefined drops out.
   const text = JSON.stringify({
     ...next,
-    assignedToName: next.assignedTo === undefined ? undefined : next.assignedToName,
+    ...(next.assignedTo === undefined && { assignedToName: undefined }),
     participants: undefined,
   });
   if (old && JSON.stringify(old) === text) return old;

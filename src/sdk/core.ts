@@ -36,7 +36,7 @@ export interface Core extends Store, OutboxCore {
   resolveSending_?(message?: RawMessage): void;
   /** What each room:join that is not answered yet asked to catch up from, in the order of the answers. */
   readonly asked_: string[];
-  /** Ends what its start began: looking after the page, and requests. */
+  /** Ends what its start began, and rejects who waits; undefined: it has not been started. */
   end_?: Undo;
   /** The open conversation's id; empty: none is open. */
   openId_(): string;

@@ -64,16 +64,20 @@ async function deliver(
   const body = { ...entry, clientMessageId: key };
   // What seems to be stored already will not be told of again.
   let message = entry.echo ? undefined : await core.sendLive_?.(core, conversationId, body);
-  // Taken back in between, with its visitor.
-  if (!message && !findEntry(core, key)) return;
-  message ??= (
-    await core.request_<{ message: RawMessage }>('POST', `/conversations/${conversationId}/messages`, {
-      body,
-      retries_: 0,
-      // A browser refuses a body over 64 KiB then, as if the service could not be reached; a character takes up to six bytes.
-      fetch_: { keepalive: entry.content.length < 10_000 },
-    })
-  ).message;
+  if (!message) {
+    // Taken back in between, with its visitor.
+    if (!findEntry(core, key)) return;
+    ({ message } = await core.request_<{ message: RawMessage }>(
+      'POST',
+      `/conversations/${conversationId}/messages`,
+      {
+        body,
+        retries_: 0,
+        // A browser refuses a body over 64 KiB then, as if the service could not be reached; a character takes up to six bytes.
+        fetch_: { keepalive: entry.content.length < 10_000 },
+      },
+    ));
+  }
   onSent(core, key, message);
   core.broadcast_('sent', key, message);
 }
@@ -89,7 +93,7 @@ export async function flush(core: OutboxCore): Promise<void> {
   if (core.busy_ || !core.isLeader_()) return;
   core.cancelRetry_?.();
   waitUntil(core, null);
-  const entry = core.entries_.find((one) => !one.failure && !one.sentAs);
+  const entry = core.entries_.find((one) => !(one.failure || one.sentAs));
   if (!entry) return;
   core.busy_ = true;
   try {
@@ -102,8 +106,7 @@ export async function flush(core: OutboxCore): Promise<void> {
       if (wait) waitUntil(core, env.now() + wait);
       core.cancelRetry_ = env.after(wait || backoff(core.failures_, env), () => void flush(core));
       core.failures_ += 1;
-      core.emit_('error', error);
-      return;
+      return core.report_(error);
     }
     const failure = { ...error, message: error.message };
     onFailed(core, entry.key, failure);

@@ -3,7 +3,7 @@
 import { createStore } from './context.ts';
 import { callSafely, createEmitter } from './emitter.ts';
 import { actions, setTyping, type Actions } from './actions.ts';
-import { createCore, start, stop } from './client-core.ts';
+import { createCore, start } from './client-core.ts';
 import type { Core } from './core.ts';
 import { browserEnvironment } from './browser-environment.ts';
 import { asSdkError, sdkError } from './error.ts';
@@ -77,7 +77,7 @@ export function createInstance(onEnd?: () => void): Instance {
       if (ended) return;
       ended = true;
       onEnd?.();
-      stop(core);
+      core.end_?.();
       reject(sdkError('destroyed'));
     },
     getState: state,

@@ -32,13 +32,12 @@ export async function sendLive(
   listen(core, conversationId, cursor);
   return new Promise((resolve) => {
     core.sendingKey_ = message.clientMessageId;
-    const settle: NonNullable<Core['resolveSending_']> = (stored) => {
+    core.resolveSending_ = (stored) => {
       cancel();
       core.sendingKey_ = '';
       resolve(stored);
     };
-    core.resolveSending_ = settle;
-    const cancel = core.env_.after(ackTimeoutMs, settle);
+    const cancel = core.env_.after(ackTimeoutMs, core.resolveSending_);
   });
 }
 

@@ -107,7 +107,8 @@ export function handleFrame(core: Core, { type, payload }: EventFrame, after: st
   const handle = handlers[type] as
     | ((engine: Core, all: typeof payload, id: string, room: Room, from: string) => unknown)
     | undefined;
-  if (!here || !handle) return;
-  handle(core, payload, id, here, after);
-  publish(core);
+  if (here && handle) {
+    handle(core, payload, id, here, after);
+    publish(core);
+  }
 }

@@ -73,14 +73,15 @@ async function loadPage(
 export function loadRoom(core: Core, id: string, isNew?: boolean): Promise<void> {
   const here = roomOf(core, id);
   const { messages_: thread } = here;
-  here.ready_ ??= (isNew ? Promise.resolve(thread.addPage_([], false)) : loadPage(core, here, pageSize)).then(
+  return (here.ready_ ??= (
+    isNew ? Promise.resolve(thread.addPage_([], false)) : loadPage(core, here, pageSize)
+  ).then(
     () => listen(core, id, thread.syncCursor_()),
     (error: unknown) => {
       here.ready_ = undefined;
       throw error;
     },
-  );
-  return here.ready_;
+  ));
 }
 
 export async function loadOlder(core: Core, id: string, limit: number): ReturnType<SdkApi['loadHistory']> {

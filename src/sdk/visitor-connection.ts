@@ -15,7 +15,7 @@ export function setStatus(core: Core, connection: ConnectionStatus): void {
   const before = core.state_().connection;
   if (!core.set_({ connection })) return;
   core.emit_('connection', { status: connection });
-  core.missed_ ||= before === 'online';
+  if (before === 'online') core.missed_ = true;
   if (connection !== 'online') {
     core.resolveSending_?.();
     return disconnectRooms(core);
@@ -37,7 +37,7 @@ function onRefused(
 ): void {
   // REST says more about why.
   if (clientMessageId) return core.resolveSending_?.();
-  core.emit_('error', sdkError(code, message));
+  core.report_(sdkError(code, message));
   if (code === 'RATE_LIMITED') return core.connection_.reconnect_();
   // What else is refused is joining: there is no such conversation any more.
   core.asked_.shift();
@@ -46,7 +46,6 @@ function onRefused(
 
 /** @param base the service's address, without a slash at its end */
 export function createVisitorConnection(core: Core, base: string): Connection {
-  const { asked_: asked } = core;
   return createConnection({
     env_: core.env_,
     address_: async () => {
@@ -59,15 +58,15 @@ export function createVisitorConnection(core: Core, base: string): Connection {
       const { type, payload } = frame;
       if (type === 'error') return onRefused(core, payload);
       // Where the catching up began that it belongs to, if it belongs to any.
-      const [after = ''] = asked;
-      if (type === 'messages:sync') asked[0] = payload.messages.at(-1)?.id ?? after;
+      const [after = ''] = core.asked_;
+      if (type === 'messages:sync') core.asked_[0] = payload.messages.at(-1)?.id ?? after;
       handleFrame(core, frame, after);
       core.broadcast_('frame', frame, after);
-      if (type === 'room:joined') asked.shift();
+      if (type === 'room:joined') core.asked_.shift();
     },
     onStatus_: (status) => {
       // What another connection was asked, this one will not answer.
-      asked.length = 0;
+      core.asked_.length = 0;
       setStatus(core, status);
       core.broadcast_('status', status);
     },

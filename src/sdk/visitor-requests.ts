@@ -20,13 +20,12 @@ export async function createConversation(
   subject?: string,
 ): Promise<RawConversation> {
   await core.named_;
-  return (
-    await core.request_<{ conversation: RawConversation }>('POST', '/conversations', {
-      body: { subject },
-      headers_: { 'Idempotency-Key': key },
-      retries_: 0,
-    })
-  ).conversation;
+  const { conversation } = await core.request_<{ conversation: RawConversation }>('POST', '/conversations', {
+    body: { subject },
+    headers_: { 'Idempotency-Key': key },
+    retries_: 0,
+  });
+  return conversation;
 }
 
 /** There is a conversation that the service does not know yet. @param at ms since the epoch */
@@ -61,14 +60,10 @@ export function onConfig(core: Core, config: SdkConfig): void {
 }
 
 export async function loadConfig(core: Core): Promise<void> {
-  onConfig(
-    core,
-    (
-      await core.load_<{ application: SdkConfig }>('GET', '/widget/config', {
-        fetch_: { cache: 'no-cache' },
-      })
-    ).application,
-  );
+  const { application } = await core.load_<{ application: SdkConfig }>('GET', '/widget/config', {
+    fetch_: { cache: 'no-cache' },
+  });
+  onConfig(core, application);
 }
 
 /** One page of the visitor's conversations; the newest are listened to. */
