@@ -24,8 +24,11 @@ export interface Core extends Store, OutboxCore {
   keyPrefix_: string;
   storage_: KeyValueStorage | null | undefined;
   visitorId_: string;
-  /** Settled once the page's visitor was named: an application may demand a proven identity before all else. */
-  named_?: Promise<unknown>;
+  /**
+   * Settled once the page's visitor was named, or that was refused: an application may demand a proven identity before all
+   * else. Undefined: it is still to be said.
+   */
+  named_?: Promise<unknown> | undefined;
   tabs_?: TabLeader<TabMessage> | undefined;
   readonly rooms_: Map<string, Room>;
   typingUntil_: number;

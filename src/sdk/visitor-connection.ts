@@ -8,7 +8,7 @@ import { sdkError } from './error.ts';
 import { handleFrame } from './room-events.ts';
 import { disconnectRooms, enterRooms, forgetRoom } from './rooms.ts';
 import type { ConnectionStatus } from './types.ts';
-import { keepList, loadConfig } from './visitor-requests.ts';
+import { introduce, keepList, loadConfig } from './visitor-requests.ts';
 
 /** The connection of this tab, or of the one that leads, has another status. */
 export function setStatus(core: Core, connection: ConnectionStatus): void {
@@ -21,6 +21,7 @@ export function setStatus(core: Core, connection: ConnectionStatus): void {
     return disconnectRooms(core);
   }
   enterRooms(core, true);
+  void introduce(core);
   if (!core.isLeader_()) return;
   const id = core.openId_();
   // Whether anybody is there may have changed since the page was loaded.

@@ -19,7 +19,7 @@ export async function createConversation(
   key: string,
   subject?: string,
 ): Promise<RawConversation> {
-  await core.named_;
+  await introduce(core);
   const { conversation } = await core.request_<{ conversation: RawConversation }>('POST', '/conversations', {
     body: { subject },
     headers_: { 'Idempotency-Key': key },
@@ -71,7 +71,7 @@ export async function refreshList(
   core: Core,
   { limit = pageDefault, offset = 0 }: Parameters<SdkApi['listConversations']>[0] = {},
 ): ReturnType<SdkApi['listConversations']> {
-  await core.named_;
+  await introduce(core);
   const { conversations: raw, total } = await core.request_<{
     conversations: RawConversation[];
     total: number;
@@ -96,4 +96,14 @@ export async function identify(core: Core, identity: Parameters<SdkApi['identify
   const { visitor } = await core.request_<{ visitor: SdkVisitor }>('PUT', '/visitor', { body: identity });
   core.set_({ visitor });
   return visitor;
+}
+
+/** Says who the visitor is, as the page told at its start, unless the service knows or has refused it. Never rejects. */
+export async function introduce(core: Core): Promise<void> {
+  const { user } = core.options_;
+  if (user && !core.state_().visitor)
+    await (core.named_ ??= identify(core, user).catch((error: unknown) => {
+      core.report_(error);
+      if (isRetryable(error)) core.named_ = undefined;
+    }));
 }

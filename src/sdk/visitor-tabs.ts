@@ -12,7 +12,7 @@ import { loadEntries } from './outbox-entries.ts';
 import { handleFrame } from './room-events.ts';
 import { enterRooms, loadRoom } from './rooms.ts';
 import { joinTabs } from './tab-leader.ts';
-import { addDraft, identify, onRenamed } from './visitor-requests.ts';
+import { addDraft, introduce, onRenamed } from './visitor-requests.ts';
 
 /** What is done about what another tab says. */
 type TabHandlers = {
@@ -60,7 +60,7 @@ export function begin(core: Core): void {
   core.set_({ visitorId });
   loadEntries(core);
   for (const { draft, conversationId, at } of core.entries_) if (draft) addDraft(core, conversationId, at);
-  if (options.user) core.named_ = identify(core, options.user).catch(core.report_);
+  void introduce(core);
   join(core);
 }
 
@@ -104,6 +104,7 @@ export function forgetVisitor(core: Core, clears = storedId(core) === core.visit
   leave(core);
   if (clears) for (const name of keysWithPrefix(storage, prefix)) storage?.removeItem(name);
   core.rooms_.clear();
+  core.named_ = undefined;
   listConversations(core, []);
   core.visitorId_ = '';
   core.set_(emptyVisitorState);

@@ -80,6 +80,13 @@ async function stored(page: Page, id: string): Promise<string[]> {
   return (body.messages as { content: string }[]).map(({ content }) => content);
 }
 
+/** Waits until a page has lost its connection and is back in a room. */
+async function reconnect(page: Page): Promise<void> {
+  const before = page.joined.length;
+  page.sockets.at(-1)!.terminate();
+  await eventually(() => expect(page.joined.length).toBeGreaterThan(before));
+}
+
 it('writes nothing, makes no id and opens no socket before the visitor acts', async () => {
   const page = tab();
   await page.ready;
@@ -265,6 +272,79 @@ it('asks for the conversations until it has them, and listens then', async () =>
   });
   await eventually(() => expect(second.joined).toEqual([id]));
   expect(second.received('error').map(({ code }) => code)).toEqual(['network', 'network']);
+});
+
+it('says who the visitor is until the service has been told, and no more after that or a refusal', async () => {
+  let answer: 'lost' | 'told' | 'refused' = 'lost';
+  let asked = 0;
+  const environment = answering((_method, path) => {
+    if (path !== '/visitor') return undefined;
+    asked += 1;
+    if (answer === 'lost') throw new TypeError('Failed to fetch');
+    return answer === 'refused' ? refusal(400, 'bad_request') : undefined;
+  });
+  const page = tab({ environment, user: { name: 'Ann' } });
+  await page.sdk.sendMessage('hello');
+  await eventually(() => expect(page.joined).toHaveLength(1));
+  expect(page.sdk.getState().visitor).toBeNull();
+  answer = 'told';
+  await reconnect(page);
+  await eventually(() => expect(page.sdk.getState().visitor).toMatchObject({ name: 'Ann' }));
+  asked = 0;
+  await reconnect(page);
+  expect(asked).toBe(0);
+  // The next visitor is as unknown as the last one was.
+  answer = 'refused';
+  await page.sdk.reset();
+  await page.sdk.sendMessage('hello again');
+  await eventually(() => expect(page.sdk.getState().connection).toBe('online'));
+  await reconnect(page);
+  expect([asked, page.sdk.getState().visitor]).toEqual([1, null]);
+});
+
+it('a tab that follows says again who the visitor is, too', async () => {
+  const leader = tab();
+  const { conversationId: id } = await leader.sdk.sendMessage('hello');
+  await eventually(() => expect(leader.joined).toEqual([id]));
+  let lost = 0;
+  const follower = tab({
+    user: { name: 'Ann' },
+    environment: answering((_method, path) => {
+      if (path !== '/visitor' || lost > 0) return undefined;
+      lost += 1;
+      throw new TypeError('Failed to fetch');
+    }),
+  });
+  await follower.sdk.openConversation(id);
+  await eventually(() => expect(follower.sdk.getState().loaded).toBe(true));
+  expect([lost, follower.sdk.getState().visitor]).toEqual([1, null]);
+  await reconnect(leader);
+  await eventually(() => expect(follower.sdk.getState().visitor).toMatchObject({ name: 'Ann' }));
+});
+
+it('what a page says later of its visitor stands, though what it said at its start is lost after that', async () => {
+  const gate = Promise.withResolvers<void>();
+  const told: string[] = [];
+  const { fetch: ask } = answering(() => undefined);
+  const page = tab({
+    user: { name: 'Ann' },
+    environment: {
+      fetch: async (url, request) => {
+        if (!url.endsWith('/visitor')) return ask!(url, request);
+        told.push(request.body!);
+        if (told.length > 1) return ask!(url, request);
+        await gate.promise;
+        throw new TypeError('Failed to fetch');
+      },
+    },
+  });
+  await page.sdk.identify({ name: 'Bob' });
+  gate.resolve();
+  await page.sdk.sendMessage('hello');
+  await eventually(() => expect(page.joined).toHaveLength(1));
+  await reconnect(page);
+  expect(told.map((body) => (JSON.parse(body) as { name: string }).name)).toEqual(['Ann', 'Bob']);
+  expect(page.sdk.getState().visitor).toMatchObject({ name: 'Bob' });
 });
 
 it('loads what could not be loaded when the page is looked at again', async () => {
