@@ -32,8 +32,7 @@ type ActionTable = {
 const typingEveryMs = 4_000;
 
 function stopTyping(core: Core): void {
-  const id = core.openId_();
-  if (core.typingUntil_ && id) sendTyping(core, id, false);
+  if (core.typingUntil_) sendTyping(core, core.openId_(), false);
   core.typingUntil_ = 0;
 }
 

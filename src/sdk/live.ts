@@ -49,7 +49,8 @@ export function place(core: Core, message: SdkMessage): SdkMessage {
 }
 
 export function sendTyping(core: Core, id: string, active: boolean): void {
-  if (core.isLeader_())
+  if (!core.isLeader_()) core.broadcast_('typing', id, active);
+  // The count is known of the rooms that are joined: in any other the service refuses it.
+  else if (core.rooms_.get(id)?.counted_)
     core.connection_.send_(active ? 'typing:start' : 'typing:stop', { conversationId: id });
-  else core.broadcast_('typing', id, active);
 }

@@ -439,6 +439,40 @@ it('hands over also where a page ends at the moment at which it begins to lead',
   await eventually(() => expect([one, two, three].map((page) => page.liveSockets)).toEqual([0, 0, 1]));
 });
 
+it.each(['leads', 'follows'])(
+  'a tab that %s tells no typing before its room is joined, and keeps the room',
+  async (role) => {
+    const gate = Promise.withResolvers<void>();
+    let held = '';
+    const { fetch: ask } = answering(() => undefined);
+    const environment: NonNullable<PageOptions['environment']> = {
+      fetch: async (url, request) => {
+        if (held && url.includes(`${held}/messages`)) await gate.promise;
+        return ask!(url, request);
+      },
+    };
+    const leader = tab({ environment });
+    const { conversationId } = await leader.sdk.sendMessage('hello');
+    const follower = tab({ environment });
+    await eventually(() => expect(follower.sdk.getState().connection).toBe('online'));
+    await follower.sdk.openConversation(conversationId);
+    const visitor = createVisitor(app, acme.application, leader.sdk.getState().visitorId!);
+    const { body } = await visitor.call('POST', '/conversations', {});
+    held = body.conversation.id as string;
+    const typist = role === 'leads' ? leader : follower;
+    const opening = typist.sdk.openConversation(held);
+    typist.sdk.setTyping();
+    typist.sdk.setTyping(false);
+    gate.resolve();
+    await opening;
+    // Frames are answered in their order: a refusal would have come before.
+    await eventually(() => expect(leader.joined).toContain(held));
+    expect([leader, follower].flatMap((page) => page.received('error'))).toEqual([]);
+    expect(await typist.sdk.sendMessage('typed')).toMatchObject({ conversationId: held });
+    await eventually(() => expect(texts(typist)).toEqual(['typed:sent']));
+  },
+);
+
 it('lets another tab lead while a page sleeps in the back-forward cache, and catches up when it wakes', async () => {
   const one = tab();
   const { conversationId: id } = await one.sdk.sendMessage('hello');
