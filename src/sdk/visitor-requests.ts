@@ -19,8 +19,8 @@ export async function createConversation(
   key: string,
   subject?: string,
 ): Promise<RawConversation> {
-  await introduce(core);
-  const { conversation } = await core.request_<{ conversation: RawConversation }>('POST', '/conversations', {
+  const request = await introduce(core);
+  const { conversation } = await request<{ conversation: RawConversation }>('POST', '/conversations', {
     body: { subject },
     headers_: { 'Idempotency-Key': key },
     retries_: 0,
@@ -71,8 +71,8 @@ export async function refreshList(
   core: Core,
   { limit = pageDefault, offset = 0 }: Parameters<SdkApi['listConversations']>[0] = {},
 ): ReturnType<SdkApi['listConversations']> {
-  await introduce(core);
-  const { conversations: raw, total } = await core.request_<{
+  const request = await introduce(core);
+  const { conversations: raw, total } = await request<{
     conversations: RawConversation[];
     total: number;
   }>('GET', `/conversations?limit=${limit}&offset=${offset}`);
@@ -98,12 +98,16 @@ export async function identify(core: Core, identity: Parameters<SdkApi['identify
   return visitor;
 }
 
-/** Says who the visitor is, as the page told at its start, unless the service knows or has refused it. Never rejects. */
-export async function introduce(core: Core): Promise<void> {
-  const { user } = core.options_;
-  if (user && !core.state_().visitor)
-    await (core.named_ ??= identify(core, user).catch((error: unknown) => {
+/**
+ * Says who the visitor is, as the page told at its start, unless the service knows or has refused it. Answers by what to go
+ * on asking for this visitor: `core` may be another's by then.
+ */
+export async function introduce(core: Core): Promise<Core['request_']> {
+  const { options_: options, request_: request } = core;
+  if (options.user && !core.state_().visitor)
+    await (core.named_ ??= identify(core, options.user).catch((error: unknown) => {
       core.report_(error);
       if (isRetryable(error)) core.named_ = undefined;
     }));
+  return request;
 }

@@ -576,6 +576,30 @@ it('takes in no answer of a visitor who was forgotten while it was on its way', 
   expect(second.received('error')).toEqual([]);
 });
 
+it('asks nothing under the next visitor’s id that waited for the last one to be named', async () => {
+  const { fetch: ask } = answering(() => undefined);
+  let named = 0;
+  const page = tab({
+    user: { name: 'Ann' },
+    environment: {
+      fetch: async (url, request) => {
+        if (url.endsWith('/visitor') && (named += 1) === 1)
+          // As a browser does: it rejects once it is called off.
+          await new Promise((resolve) => request.signal.addEventListener('abort', resolve));
+        return ask!(url, request);
+      },
+    },
+  });
+  const starting = page.sdk.startConversation({ subject: 'of the last visitor' });
+  const listing = page.sdk.listConversations();
+  const ended = [starting, listing].map((one) => expect(one).rejects.toMatchObject({ code: 'destroyed' }));
+  const forgetting = page.sdk.reset();
+  const { conversationId } = await page.sdk.sendMessage('a new visitor');
+  await Promise.all([forgetting, ...ended]);
+  const { conversations } = await page.sdk.listConversations();
+  expect(conversations.map(({ id }) => id)).toEqual([conversationId]);
+});
+
 it('keeps in storage the visitor who began anew before the other tabs had forgotten the last one', async () => {
   const one = tab();
   const { conversationId: id } = await one.sdk.sendMessage('hello');
