@@ -90,17 +90,17 @@ export function createConnection(options: ConnectionOptions): Connection {
       counts = false;
     };
     setStatus('connecting');
-    options.address_().then(
-      (url) => {
+    options
+      .address_()
+      .then((url) => {
         if (counts) open(url);
-      },
-      (thrown: unknown) => {
+      })
+      .catch((thrown: unknown) => {
         if (!counts) return;
         const error = asSdkError(thrown);
         if (isRetryable(error)) comeBack((error.retryAfter ?? 0) * 1000);
         else refuse(error);
-      },
-    );
+      });
   };
 
   const open = (url: string): void => {

@@ -1,6 +1,7 @@
 // Owns what survives a page and what tabs share: the outbox over reloads and outages, one
 // socket for all tabs, and the hand-over when the leader goes.
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { fastTimers } from '../helpers/fast-timers.ts';
@@ -345,6 +346,20 @@ it('what a page says later of its visitor stands, though what it said at its sta
   await reconnect(page);
   expect(told.map((body) => (JSON.parse(body) as { name: string }).name)).toEqual(['Ann', 'Bob']);
   expect(page.sdk.getState().visitor).toMatchObject({ name: 'Bob' });
+});
+
+it('sends where the browser forbids a socket, and connects once it does not', async () => {
+  let forbids = true;
+  const page = tab({
+    openSocket: (address) => {
+      if (forbids) throw new DOMException('mixed content', 'SecurityError');
+      return new WebSocket(address, { origin: acme.application.origin });
+    },
+  });
+  await page.sdk.sendMessage('hello');
+  expect(await page.sdk.sendMessage('by REST')).toMatchObject({ state: 'sent' });
+  forbids = false;
+  await eventually(() => expect(page.sdk.getState().connection).toBe('online'));
 });
 
 it('loads what could not be loaded when the page is looked at again', async () => {
