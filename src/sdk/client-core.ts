@@ -89,7 +89,7 @@ export async function start(core: Core, options: InitOptions, env: Environment):
     leave(core);
   };
   const stored = storedId(core) ?? '';
-  if (stored && (visitorId ?? stored) === stored) {
+  if (stored && (visitorId?.toLowerCase() ?? stored) === stored) {
     begin(core);
     keepList(core);
   }

@@ -1,5 +1,6 @@
 // Owns what survives a page and what tabs share: the outbox over reloads and outages, one
 // socket for all tabs, and the hand-over when the leader goes.
+import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { startApp, type TestApp } from '../helpers/app.ts';
@@ -346,6 +347,16 @@ it('what a page says later of its visitor stands, though what it said at its sta
   await reconnect(page);
   expect(told.map((body) => (JSON.parse(body) as { name: string }).name)).toEqual(['Ann', 'Bob']);
   expect(page.sdk.getState().visitor).toMatchObject({ name: 'Bob' });
+});
+
+it('goes on with an earlier visit also where the page writes its visitor’s id in capitals', async () => {
+  const visitorId = randomUUID().toUpperCase();
+  const first = tab({ visitorId });
+  const { conversationId: id } = await first.sdk.sendMessage('hello');
+  first.sdk.destroy();
+  const second = tab({ visitorId });
+  expect(second.sdk.getState().visitorId).toBe(visitorId.toLowerCase());
+  await eventually(() => expect(second.joined).toEqual([id]));
 });
 
 it('sends where the browser forbids a socket, and connects once it does not', async () => {
