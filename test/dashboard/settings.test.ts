@@ -13,6 +13,7 @@ import { eventually } from '../helpers/eventually.ts';
 import {
   createConversation,
   createMember,
+  createApplication,
   createOrganization,
   createVisitor,
   memberPassword,
@@ -467,6 +468,58 @@ describe('leaving with something that is not saved', () => {
     await page.getByRole('heading', { name: 'Add a webhook' }).waitFor();
     expect(dialogs).toEqual(['beforeunload']);
     expect((await ann.call('PATCH', '/me', { signature: '' })).status).toBe(200);
+  });
+
+  it('is asked about before another row takes its place, and leaves the other forms of the page alone', async () => {
+    const shortcuts = ['first', 'second'];
+    for (const shortcut of shortcuts)
+      expect((await ann.call('POST', '/canned-replies', { shortcut, content: 'Hi' })).status).toBe(201);
+    const { page, problems } = await visit('canned');
+    const edit = (name: string) =>
+      page.getByRole('row', { name }).getByRole('button', { name: 'Edit' }).click();
+    const text = page.locator('[name=content]');
+    await edit('/first');
+    await page.getByRole('heading', { name: 'Change the reply' }).waitFor();
+    await text.fill('Written, not saved');
+    await page.locator('[name=name]').fill('Tag, not saved');
+    // Its own row is open already.
+    await edit('/first');
+    await edit('/second');
+    await press(page, 'Keep editing');
+    expect(await text.inputValue()).toBe('Written, not saved');
+    await edit('/second');
+    await press(page, 'Leave without saving');
+    await eventually(async () => expect(await text.inputValue()).toBe('Hi'));
+    // Nothing was written there: nothing is asked. What waits in the other form still is.
+    await edit('/first');
+    await eventually(async () => expect(await page.locator('[name=shortcut]').inputValue()).toBe('first'));
+    expect(await page.locator('[name=name]').inputValue()).toBe('Tag, not saved');
+    await page.getByRole('link', { name: 'Webhooks' }).click();
+    await press(page, 'Keep editing');
+    // A row that is removed is not changed any more.
+    await page.getByRole('row', { name: '/first' }).getByRole('button', { name: 'Remove' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+    await page.getByRole('heading', { name: 'Add a reply' }).waitFor();
+    expect(problems).toEqual([]);
+  });
+
+  it('is asked about before the page turns to another application, whose list stays where it is', async () => {
+    const { id: other } = await createApplication(app, 'acme', 'second.example');
+    const { page } = await visit('knowledge');
+    const list = page.getByLabel('Application', { exact: true });
+    const before = await list.inputValue();
+    await page.locator('[name=lines]').fill('parcel, package');
+    await list.selectOption(other);
+    await press(page, 'Keep editing');
+    expect(await list.inputValue()).toBe(before);
+    expect(await page.locator('[name=lines]').inputValue()).toBe('parcel, package');
+    await list.selectOption(other);
+    await press(page, 'Leave without saving');
+    await eventually(async () => expect(await list.inputValue()).toBe(other));
+    await eventually(async () => expect(await page.locator('[name=lines]').inputValue()).toBe(''));
+    await page.getByRole('link', { name: 'Webhooks' }).click();
+    await page.getByRole('heading', { name: 'Add a webhook' }).waitFor();
+    await app.local('applications.delete', { applicationId: other });
   });
 
   it('is asked about in long words too, with all that can be answered within the window', async () => {

@@ -1,6 +1,6 @@
 // Owns the canned replies and the tags.
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { CannedReply } from '../../protocol/entities.ts';
 import type { Tag } from '../../protocol/queue.ts';
 import { editableText } from '../../desk/lexical-markdown.ts';
@@ -10,6 +10,7 @@ import { Table } from '../ui/table.tsx';
 import { Form, type FieldSpec } from './form.tsx';
 import { Act, Await, Section, useLoaded, useRest } from './parts.tsx';
 import { rest } from './rest.ts';
+import { askFirst } from './unsaved.tsx';
 import { s } from './words.ts';
 
 const fields: readonly FieldSpec[] = [
@@ -28,9 +29,28 @@ async function loadReplies(): Promise<readonly CannedReply[]> {
   }
 }
 
+interface Editing<T> {
+  /** What is changed; null: the form is for a new one. */
+  readonly open: T | null;
+  readonly setOpen: (row: T | null) => void;
+  /** Opens another row, after a question where something written would be lost. */
+  readonly edit: (row: T) => void;
+  /** Of the form. */
+  readonly guard: object;
+}
+
+function useEditing<T extends { readonly id: string }>(): Editing<T> {
+  const [open, setOpen] = useState<T | null>(null);
+  const guard = useRef({}).current;
+  const edit = (row: T): void => {
+    if (row.id !== open?.id) askFirst(guard, () => setOpen(row));
+  };
+  return { open, setOpen, edit, guard };
+}
+
 export function Page(): JSX.Element {
   const replies = useLoaded(loadReplies);
-  const [open, setOpen] = useState<CannedReply | null>(null);
+  const { open, setOpen, edit, guard } = useEditing<CannedReply>();
   const changed = async (): Promise<void> => {
     desk().model.composer.suggestions.forgetCannedReplies();
     await replies.reload();
@@ -65,12 +85,13 @@ export function Page(): JSX.Element {
                   end: true,
                   cell: (reply) => (
                     <div class="row-acts">
-                      <Button onClick={() => setOpen(reply)}>{s('edit')}</Button>
+                      <Button onClick={() => edit(reply)}>{s('edit')}</Button>
                       <Act
                         label="remove"
                         question={s('removeQuestion', { name: reply.shortcut })}
                         act={async () => {
                           await rest('DELETE', `/staff/canned-replies/${reply.id}`);
+                          if (open?.id === reply.id) setOpen(null);
                           await changed();
                         }}
                       />
@@ -89,6 +110,7 @@ export function Page(): JSX.Element {
           initial={open === null ? {} : { shortcut: open.shortcut, content: editableText(open) }}
           onSubmit={save}
           clears={open === null}
+          guard={guard}
         />
         {open === null ? null : <Button onClick={() => setOpen(null)}>{s('cancel')}</Button>}
       </Section>
@@ -99,7 +121,7 @@ export function Page(): JSX.Element {
 
 function Tags(): JSX.Element {
   const tags = useRest<{ tags: Tag[] }>('/staff/tags');
-  const [open, setOpen] = useState<Tag | null>(null);
+  const { open, setOpen, edit, guard } = useEditing<Tag>();
   return (
     <Section title="tags">
       <Await of={tags}>
@@ -117,12 +139,13 @@ function Tags(): JSX.Element {
                 end: true,
                 cell: (tag) => (
                   <div class="row-acts">
-                    <Button onClick={() => setOpen(tag)}>{s('edit')}</Button>
+                    <Button onClick={() => edit(tag)}>{s('edit')}</Button>
                     <Act
                       label="remove"
                       question={s('removeQuestion', { name: tag.name })}
                       act={async () => {
                         await rest('DELETE', `/staff/tags/${tag.id}`);
+                        if (open?.id === tag.id) setOpen(null);
                         await tags.reload();
                       }}
                     />
@@ -139,6 +162,7 @@ function Tags(): JSX.Element {
         initial={open ?? {}}
         submit={open === null ? 'addTag' : 'renameTag'}
         clears={open === null}
+        guard={guard}
         onSubmit={async (body) => {
           if (open === null) await rest('POST', '/staff/tags', body);
           else await rest('PATCH', `/staff/tags/${open.id}`, body);

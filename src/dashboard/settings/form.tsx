@@ -49,6 +49,8 @@ export interface FormProps {
   readonly clears?: boolean;
   /** Sends what was changed here alone: others may change the rest beside it. */
   readonly patches?: boolean;
+  /** Stands for what is written in it, where the page asks before another form takes its place (`askFirst`). */
+  readonly guard?: object;
 }
 
 /** The value at a path of an object; undefined where there is none. */
@@ -101,14 +103,14 @@ function toBody(fields: readonly FieldSpec[], values: Values): object {
 }
 
 export function Form(props: FormProps): JSX.Element {
-  const { fields, initial = {}, submit = 'save', onSubmit, onChange, clears, patches = false } = props;
+  const { fields, initial = {}, submit = 'save', onSubmit, onChange, clears, patches = false, guard } = props;
   const [saved, setSaved] = useState<Values>(() => startValues(fields, initial));
   const [values, setValues] = useState<Values>(saved);
   const [errors, setErrors] = useState<Readonly<Record<string, string>>>({});
   const [problem, setProblem] = useState('');
   const [busy, setBusy] = useState(false);
   const unsaved = fields.some(({ path }) => values[path] !== saved[path]);
-  useUnsavedGuard(unsaved);
+  useUnsavedGuard(unsaved, guard);
   const set = (path: string, value: string | boolean): void => {
     const next = { ...values, [path]: value };
     setValues(next);

@@ -1,7 +1,7 @@
 // Owns what the assistant answers from: documents, trying a question, questions without an answer, words of one meaning,
 // and the log.
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useReducer, useRef, useState } from 'preact/hooks';
 import type {
   AiAnswer,
   AiLogEntry,
@@ -21,12 +21,18 @@ import { Form } from './form.tsx';
 import type { SettingsPageProps } from './pages.ts';
 import { Act, Await, ListEnd, Section, useRest } from './parts.tsx';
 import { problemOf, rest, sendFile } from './rest.ts';
-import { leaveUnasked } from './unsaved.tsx';
+import { askFirst, leaveUnasked } from './unsaved.tsx';
 import { s, when } from './words.ts';
 
 export function Page({ rest: [id] }: SettingsPageProps): JSX.Element {
   const applications = useRest<{ applications: Application[] }>('/admin/applications');
   const [chosen, setChosen] = useState<string | null>(null);
+  const [, drawAgain] = useReducer((times: number) => times + 1, 0);
+  const choose = (application: string): void => {
+    askFirst(null, () => setChosen(application));
+    // While it is asked, the list shows what is on the page.
+    drawAgain(undefined);
+  };
   if (id !== undefined) return <OneDocument key={id} id={id} />;
   return (
     <Await of={applications}>
@@ -39,7 +45,7 @@ export function Page({ rest: [id] }: SettingsPageProps): JSX.Element {
               label={s('application')}
               value={application}
               options={all.map((one) => ({ value: one.id, label: one.name }))}
-              onChange={setChosen}
+              onChange={choose}
             />
             <Documents key={`d${application}`} application={application} />
             <Ask key={`a${application}`} application={application} />
@@ -282,6 +288,10 @@ function Gaps({ application }: OfApplication): JSX.Element {
   const path = `/admin/applications/${application}`;
   const gaps = useRest<{ gaps: KnowledgeGap[]; total: number }>(`${path}/gaps?limit=50`);
   const [open, setOpen] = useState<KnowledgeGap | null>(null);
+  const guard = useRef({}).current;
+  const answer = (gap: KnowledgeGap): void => {
+    if (gap.question !== open?.question) askFirst(guard, () => setOpen(gap));
+  };
   return (
     <Section title="gaps" about="gapsAbout">
       <Await of={gaps}>
@@ -305,7 +315,7 @@ function Gaps({ application }: OfApplication): JSX.Element {
                   end: true,
                   cell: (gap) => (
                     <div class="row-acts">
-                      <button type="button" class="button plain" onClick={() => setOpen(gap)}>
+                      <button type="button" class="button plain" onClick={() => answer(gap)}>
                         <span>{s('answerIt')}</span>
                       </button>
                       <Act
@@ -334,6 +344,7 @@ function Gaps({ application }: OfApplication): JSX.Element {
           ]}
           initial={open}
           submit="keepReply"
+          guard={guard}
           onSubmit={async (body) => {
             await rest('POST', `${path}/replies`, { ...body, settles: open.entries });
             setOpen(null);

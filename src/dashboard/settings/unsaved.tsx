@@ -1,8 +1,8 @@
 // Owns what is written in the settings and not saved: leaving it behind is asked about, by the dashboard where one goes on
-// within it, by the browser where one goes away.
+// within it or within a page, by the browser where one goes away.
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useLayoutEffect } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { session } from '../api.ts';
 import { go, leaving } from '../router.ts';
 import { Button } from '../ui/button.tsx';
@@ -12,8 +12,15 @@ import { s } from './words.ts';
 /** Each stands for a form with something that was not saved. */
 const unsaved = new Set<object>();
 
-/** What goes on as soon as the question is answered; null: nothing is asked. */
-const asked = signal<(() => void) | null>(null);
+interface Question {
+  /** The form that would be left; null: all of them. */
+  readonly form: object | null;
+  /** Goes on as soon as it is answered. */
+  readonly goOn: () => void;
+}
+
+/** Null: nothing is asked. */
+const asked = signal<Question | null>(null);
 
 /** The step of the browser's history that the page belongs to. */
 let here = { hash: '', key: keyOfStep() };
@@ -55,9 +62,13 @@ function askAtStep(): void {
   if (hash === here.hash) return;
   const key = keyOfStep();
   if (!goToStep(here.key)) history.pushState(null, '', here.hash);
-  asked.value = () => {
+  askAbout(null, () => {
     if (!goToStep(key)) go(hash === '' ? '#/' : hash);
-  };
+  });
+}
+
+function askAbout(form: object | null, goOn: () => void): void {
+  asked.value = { form, goOn };
 }
 
 function hold(form: object): void {
@@ -66,46 +77,65 @@ function hold(form: object): void {
   here = { hash: location.hash, key: keyOfStep() };
   leaving.ask = (then) => {
     if (then === undefined) askAtStep();
-    else asked.value = then;
+    else askAbout(null, then);
   };
   addEventListener('beforeunload', askBrowser);
   addEventListener('click', askAtLink, { capture: true });
 }
 
-function letGo(): void {
-  unsaved.clear();
-  leaving.ask = null;
-  removeEventListener('beforeunload', askBrowser);
-  removeEventListener('click', askAtLink, { capture: true });
-  const then = asked.value;
-  asked.value = null;
-  then?.();
+/** A form, or all of them (null), has nothing any more that would be lost. */
+function letGo(form: object | null): void {
+  if (form === null) unsaved.clear();
+  else unsaved.delete(form);
+  const question = asked.value;
+  const isAnswered = question !== null && (unsaved.size === 0 || question.form === form);
+  if (isAnswered) asked.value = null;
+  if (unsaved.size === 0) {
+    leaving.ask = null;
+    removeEventListener('beforeunload', askBrowser);
+    removeEventListener('click', askAtLink, { capture: true });
+  }
+  if (isAnswered) question.goOn();
 }
 
-/** Has it asked before the page is left with something unsaved. */
-export function useUnsavedGuard(isUnsaved: boolean): void {
+/**
+ * Has it asked before the page is left with something unsaved.
+ * @param form stands for the form; one that {@link askFirst} is told too
+ */
+export function useUnsavedGuard(isUnsaved: boolean, form?: object): void {
+  const own = useRef({});
+  const held = form ?? own.current;
   // At once: what loads the page anew after saving must not be asked about.
   useLayoutEffect(() => {
     if (!isUnsaved) return undefined;
-    const form = {};
-    hold(form);
+    hold(held);
     return () => {
       // What was saved while the question stood needs no answer.
-      if (unsaved.delete(form) && unsaved.size === 0) letGo();
+      if (unsaved.has(held)) letGo(held);
     };
-  }, [isUnsaved]);
+  }, [isUnsaved, held]);
+}
+
+/**
+ * Goes on within a page, after a question where something would be lost by it.
+ * @param form whose place another one takes; null: all forms of the page go
+ */
+export function askFirst(form: object | null, goOn: () => void): void {
+  if (form === null ? unsaved.size > 0 : unsaved.has(form)) askAbout(form, goOn);
+  else goOn();
 }
 
 /** Goes to another page from one whose subject is gone, and with it what was written about it. */
 export function leaveUnasked(href: string): void {
   asked.value = null;
-  letGo();
+  letGo(null);
   go(href);
 }
 
 /** The question, where one is asked. It waits behind the sign-in, as what was written does. */
 export function LeaveQuestion(): JSX.Element | null {
-  if (asked.value === null || !session.value) return null;
+  const question = asked.value;
+  if (question === null || !session.value) return null;
   const stay = (): void => {
     asked.value = null;
   };
@@ -119,7 +149,7 @@ export function LeaveQuestion(): JSX.Element | null {
           <Button autofocus onClick={stay}>
             {s('leaveNot')}
           </Button>
-          <Button kind="danger" onClick={letGo}>
+          <Button kind="danger" onClick={() => letGo(question.form)}>
             {s('leaveIt')}
           </Button>
         </>
