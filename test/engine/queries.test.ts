@@ -21,6 +21,7 @@ import type {
   MemberRow,
   WebhookDeliveryRow,
 } from '../../src/engine/rows.ts';
+import { wholeLog } from '../../src/engine/repositories/log-stretches.ts';
 import { contractEngines } from '../helpers/contract-engines.ts';
 import { newMessage } from '../helpers/new-message.ts';
 
@@ -220,14 +221,15 @@ describe.each(contractEngines)('%s', (_name, open) => {
       ] as const)
         await webhooks.insertDelivery(delivery(id, seq));
     });
-    const { due, all, waiting } = await engine.store.read(async ({ repositories: { webhooks } }) => ({
+    const { due, all, waiting, some } = await engine.store.read(async ({ repositories: { webhooks } }) => ({
       due: await webhooks.due('w', 5, 9, 10),
-      all: await webhooks.deliveries('w', undefined, 10, 0),
-      waiting: await webhooks.deliveries('w', 'waiting', 10, 0),
+      all: await webhooks.log.page({ webhookId: 'w' }, wholeLog, 10, 0),
+      waiting: await webhooks.countWaiting('w', 10),
+      some: await webhooks.countWaiting('w', 2),
     }));
     expect(due.map(({ id }) => id)).toEqual(['test', 'one', 'two']);
     expect(all.map(({ id }) => id)).toEqual(['two', 'one', 'test']);
-    expect(waiting.map(({ id }) => id)).toEqual(['two', 'one', 'test']);
+    expect([waiting, some]).toEqual([3, 2]);
   });
 
   it('the questions of one application, of all, and of no application at all are told apart', async () => {
@@ -238,9 +240,11 @@ describe.each(contractEngines)('%s', (_name, open) => {
       await aiLog.insert(question('3', 'a'));
     });
     const ids = async (of: string | null): Promise<string[]> =>
-      (await engine.store.read(({ repositories }) => repositories.aiLog.list('o', of, 10, 0))).map(
-        ({ id }) => id,
-      );
+      (
+        await engine.store.read(({ repositories }) =>
+          repositories.aiLog.log.page({ organizationId: 'o', applicationId: of }, wholeLog, 10, 0),
+        )
+      ).map(({ id }) => id);
     expect(await ids('a')).toEqual(['3', '1']);
     expect(await ids(null)).toEqual(['3', '2', '1']);
     const scope = { organization_id: 'o', application_id: 'a', mode: 'live', cutoff: 2 } as const;

@@ -1,6 +1,7 @@
 // The admin API: owners' configuration over REST, for admins of their own organization
 // only, each change in the audit log and in force at once.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { wholeLog } from '../../src/engine/repositories/log-stretches.ts';
 import { runAutoRelease } from '../../src/services/chat/auto-release.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { request } from '../helpers/client.ts';
@@ -40,7 +41,7 @@ function ask(who: TestClient, method: string, path: string, body?: unknown) {
 
 async function audited(): Promise<string[]> {
   const rows = await app.service.engine.store.read(({ repositories }) =>
-    repositories.audit.byOrganization(acme.id, 200, 0),
+    repositories.audit.log.page({ organizationId: acme.id }, wholeLog, 200, 0),
   );
   return rows.map((row) => `${row.action} by ${row.actor}`);
 }

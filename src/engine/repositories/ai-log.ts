@@ -1,21 +1,22 @@
 // What is asked of the log of what the assistant was asked and answered.
 import type { AiLogRow, ConversationRow, RetentionScope } from '../rows.ts';
+import type { LogStretches } from './log-stretches.ts';
 
 /** Where a walk through conversations stands; one that begins has an empty id. */
 export type UnansweredCursor = Pick<ConversationRow, 'id' | 'updated_at'>;
 export type UnansweredRow = UnansweredCursor & Pick<ConversationRow, 'organization_id'>;
 
+/** Whose questions are meant. */
+export interface AiLogFilter {
+  readonly organizationId: string;
+  /** null: of all its applications. */
+  readonly applicationId: string | null;
+}
+
 export interface AiLogRepository {
   /** 0 when there is one of this id. */
   insert(row: AiLogRow): Promise<number>;
-  /** Newest first. @param applicationId null: of all its applications */
-  list(
-    organizationId: string,
-    applicationId: string | null,
-    limit: number,
-    offset: number,
-  ): Promise<AiLogRow[]>;
-  count(organizationId: string, applicationId: string | null): Promise<number>;
+  readonly log: LogStretches<AiLogFilter, AiLogRow>;
   /** Oldest first. */
   ofVisitor(visitorKey: string): Promise<AiLogRow[]>;
   /** Removes at most `limit` rows older than the scope's time, oldest first. */

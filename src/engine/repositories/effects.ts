@@ -1,5 +1,6 @@
 // What is asked of the outbox: mails and pushes that are to be sent, and the log of those that were.
 import type { EffectRow } from '../rows.ts';
+import type { LogStretches } from './log-stretches.ts';
 
 /** Which rows of an organization a list shows. */
 export interface EffectFilter {
@@ -50,9 +51,7 @@ export interface EffectsRepository {
   setDue(id: string, at: number): Promise<number>;
   /** The keys of the rows of a kind that concern a conversation, at most `limit`. */
   keysOf(kind: string, conversationId: string, limit: number): Promise<string[]>;
-  /** Newest first. */
-  page(filter: EffectFilter, limit: number, offset: number): Promise<EffectRow[]>;
-  count(filter: EffectFilter): Promise<number>;
+  readonly log: LogStretches<EffectFilter, EffectRow>;
   /** Removes at most `limit` rows of what waits no more and was made before a time. */
   prune(before: number, limit: number): Promise<number>;
   /** Removes at most `limit` rows that concern a conversation. */

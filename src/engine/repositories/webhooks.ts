@@ -1,5 +1,13 @@
 // What is asked of webhooks and their deliveries.
 import type { WebhookDeliveryRow, WebhookRow } from '../rows.ts';
+import type { LogStretches } from './log-stretches.ts';
+
+/** Which deliveries of a webhook are meant. */
+export interface DeliveryFilter {
+  readonly webhookId: string;
+  /** Left out: all. */
+  readonly status?: WebhookDeliveryRow['status'] | undefined;
+}
 
 /** What rotating a webhook's secret changes. */
 export type WebhookSecrets = Pick<WebhookRow, 'id' | 'sealed' | 'previous_sealed' | 'previous_until'>;
@@ -36,14 +44,10 @@ export interface WebhooksRepository {
   setNextAttempt(id: string, at: number): Promise<number>;
   /** Everything that waits for a later attempt is due now. */
   hasten(webhookId: string, now: number): Promise<number>;
-  /** Newest first; of those made in the same ms, tests (which have no event) last. @param status left out: all */
-  deliveries(
-    webhookId: string,
-    status: WebhookDeliveryRow['status'] | undefined,
-    limit: number,
-    offset: number,
-  ): Promise<WebhookDeliveryRow[]>;
-  countDeliveries(webhookId: string, status: WebhookDeliveryRow['status'] | undefined): Promise<number>;
+  /** Newest first; of those made in the same ms, tests (which have no event) last. */
+  readonly log: LogStretches<DeliveryFilter, WebhookDeliveryRow>;
+  /** How many wait; at most `most`. */
+  countWaiting(webhookId: string, most: number): Promise<number>;
   /** Removes at most `limit` rows of what waits no more and was made before a time. */
   prune(before: number, limit: number): Promise<number>;
   /** Removes at most `limit` deliveries of a webhook. */

@@ -6,8 +6,9 @@ import type { Input, Output } from '../../protocol/operations.ts';
 import type { AiLogRow } from '../../engine/rows.ts';
 import { accessApplication, accessOrganization } from '../core/access.ts';
 import { notFound } from '../core/errors.ts';
+import { readLogPage } from '../core/log-pages.ts';
 import { isoTime } from '../core/serializers.ts';
-import type { OwnerCall, ReadTx, Service, Tx } from '../service.ts';
+import type { OwnerCall, Service, Tx } from '../service.ts';
 
 export interface AiRecord {
   /** Left out: a new one. An automatic answer has the id of the message that it answers. */
@@ -55,26 +56,27 @@ export async function recordAi(tx: Tx, { engine: { clock } }: Service, entry: Ai
  * The log of an organization or one of its applications, newest first.
  * @throws ServiceError not_found
  */
-export async function listAiLog(
-  tx: ReadTx,
-  call: OwnerCall,
-  input: Input<'ai.log'>,
-): Promise<Output<'ai.log'>> {
+export async function listAiLog(call: OwnerCall, input: Input<'ai.log'>): Promise<Output<'ai.log'>> {
   const { limit, offset, applicationId } = input;
-  // The command line may name the application alone.
-  const application =
-    applicationId === undefined ? null : await accessApplication(tx, call.actor, applicationId);
-  const reference =
-    input.organization ?? (call.actor.kind === 'local' ? application?.organization_id : undefined);
-  const organization = await accessOrganization(tx, call.actor, reference);
-  if (application !== null && application.organization_id !== organization.id) throw notFound('application');
-  const rows = await tx.repositories.aiLog.list(organization.id, application?.id ?? null, limit, offset);
-  return {
-    entries: rows.map(serializeAiLogEntry),
-    total: await tx.repositories.aiLog.count(organization.id, application?.id ?? null),
-    limit,
-    offset,
-  };
+  const { service, actor } = call;
+  const filter = await service.engine.store.read(async (tx) => {
+    // The command line may name the application alone.
+    const application =
+      applicationId === undefined ? null : await accessApplication(tx, actor, applicationId);
+    const reference =
+      input.organization ?? (actor.kind === 'local' ? application?.organization_id : undefined);
+    const organization = await accessOrganization(tx, actor, reference);
+    if (application !== null && application.organization_id !== organization.id)
+      throw notFound('application');
+    return { organizationId: organization.id, applicationId: application?.id ?? null };
+  });
+  const { rows, total } = await readLogPage(
+    service,
+    filter.organizationId,
+    { log: (tx) => tx.repositories.aiLog.log, filter },
+    input,
+  );
+  return { entries: rows.map(serializeAiLogEntry), total, limit, offset };
 }
 
 export function serializeAiLogEntry(row: AiLogRow): AiLogEntry {

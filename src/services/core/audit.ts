@@ -5,10 +5,8 @@ import { actorLabel } from './actor.ts';
 import { accessOrganization } from './access.ts';
 import type { Input, Output } from '../../protocol/operations.ts';
 import { serializeAuditEntry } from './serializers.ts';
-import type { AuditFilter, AuditPlace } from '../../engine/repositories/audit.ts';
-import type { AuditRow } from '../../engine/rows.ts';
-import type { Call, OwnerCall, ReadTx, Tx } from '../service.ts';
-import { computeSlice } from './slices.ts';
+import type { Call, OwnerCall, Tx } from '../service.ts';
+import { readLogPage } from './log-pages.ts';
 
 export interface AuditEntry {
   readonly organizationId: string | null;
@@ -34,12 +32,8 @@ export async function audit(tx: Tx, call: Call<Actor>, entry: AuditEntry): Promi
   });
 }
 
-/** Rows that a search looks at between two turns of the loop. */
-const rowsPerTurn = 2_000;
-
 /**
- * The log of an organization, newest first; on the command line without one, of the whole server. What is looked for is
- * looked for in stretches, so that a long log holds no one up.
+ * The log of an organization, newest first; on the command line without one, of the whole server.
  * @throws ServiceError not_found, bad_request
  */
 export async function listAudit(call: OwnerCall, input: Input<'audit.list'>): Promise<Output<'audit.list'>> {
@@ -49,55 +43,16 @@ export async function listAudit(call: OwnerCall, input: Input<'audit.list'>): Pr
   const organizationId = whole
     ? null
     : (await store.read((tx) => accessOrganization(tx, call.actor, input.organization))).id;
-  const bounds = {
-    ...(from === undefined ? {} : { from: Date.parse(from) }),
-    ...(to === undefined ? {} : { to: Date.parse(to) }),
-  };
-  const filter: AuditFilter = { organizationId, action, actor, subject, text, ...bounds };
-  const isPlain = [action, actor, subject, text, from, to].every((one) => one === undefined);
-  const { rows, total } = isPlain
-    ? await store.read((tx) => wholeLog(tx, organizationId, input))
-    : await searchLog(call, filter, input);
+  const { rows, total } = await readLogPage(
+    call.service,
+    organizationId ?? 'server',
+    {
+      log: (tx) => tx.repositories.audit.log,
+      filter: { organizationId, action, actor, subject, text },
+      from: from === undefined ? undefined : Date.parse(from),
+      before: to === undefined ? undefined : Date.parse(to),
+    },
+    input,
+  );
   return { entries: rows.map(serializeAuditEntry), total, limit, offset };
-}
-
-type Found = { readonly rows: readonly AuditRow[]; readonly total: number };
-type Page = Pick<Input<'audit.list'>, 'limit' | 'offset'>;
-
-async function wholeLog(
-  { repositories }: ReadTx,
-  organizationId: string | null,
-  { limit, offset }: Page,
-): Promise<Found> {
-  const rows =
-    organizationId === null
-      ? await repositories.audit.everything(limit, offset)
-      : await repositories.audit.byOrganization(organizationId, limit, offset);
-  return { rows, total: await repositories.audit.count(organizationId) };
-}
-
-async function searchLog(
-  { service }: OwnerCall,
-  filter: AuditFilter,
-  { limit, offset }: Page,
-): Promise<Found> {
-  const rows: AuditRow[] = [];
-  let total = 0;
-  let before: AuditPlace | null = null;
-  for (;;) {
-    const from: AuditPlace | null = before;
-    before = await computeSlice(service, filter.organizationId ?? 'server', () =>
-      service.engine.store.read(async ({ repositories: { audit: log } }) => {
-        const through = await log.stretch(filter, from, rowsPerTurn);
-        if (through === undefined) return null;
-        const stretch = { before: from, through };
-        const wanted = limit - rows.length;
-        if (wanted > 0)
-          rows.push(...(await log.fitting(filter, stretch, wanted, Math.max(0, offset - total))));
-        total += await log.countFitting(filter, stretch);
-        return through;
-      }),
-    );
-    if (before === null) return { rows, total };
-  }
 }

@@ -1,7 +1,8 @@
 // Retention of the audit log: rows older than the server keeps go, in slices. Must never act on a clock that has jumped.
 import type { PurgeReport } from '../../protocol/entities.ts';
+import { countLog } from '../core/log-pages.ts';
 import { writeSlice } from '../core/slices.ts';
-import type { Service } from '../service.ts';
+import type { ReadTx, Service } from '../service.ts';
 import type { PurgeOptions } from './retention.ts';
 
 const dayMs = 86_400_000;
@@ -19,16 +20,14 @@ export async function purgeAudit(
   now: number,
   options: PurgeOptions,
 ): Promise<PurgeReport['audit']> {
-  const { engine, settings } = service;
-  const retentionDays = settings.auditDays;
+  const retentionDays = service.settings.auditDays;
   if (retentionDays === null) return { retentionDays, state: 'kept', entries: 0 };
   const before = now - retentionDays * dayMs;
-  const [due, all] = await engine.store.read(async ({ repositories: { audit } }) => [
-    await audit.countOld(before),
-    await audit.count(null),
-  ]);
+  const all = { log: (tx: ReadTx) => tx.repositories.audit.log, filter: { organizationId: null } };
+  const due = await countLog(service, 'server', { ...all, before });
   if (due === 0) return { retentionDays, state: 'kept', entries: 0 };
-  if (options.force !== true && due * 2 > all) return { retentionDays, state: 'held', entries: due };
+  if (options.force !== true && due > (await countLog(service, 'server', { ...all, from: before })))
+    return { retentionDays, state: 'held', entries: due };
   if (options.dryRun === true) return { retentionDays, state: 'purged', entries: due };
   let entries = 0;
   while (options.stopped?.() !== true) {

@@ -1,5 +1,6 @@
 // An organization's mail: its own server, the keys under which mails are handed in, a mail to see whether mails arrive.
 import { randomBytes } from 'node:crypto';
+import { wholeLog } from '../../engine/repositories/log-stretches.ts';
 import type { ApplicationRow, MailKeyRow } from '../../engine/rows.ts';
 import { isLocalHostname, isPublicAddress, parseIpHost } from '../../net/ip-ranges.ts';
 import { readMailServerUrl } from '../../net/mail-server-url.ts';
@@ -174,7 +175,8 @@ export async function testMail(
     action: 'email.test',
     subject: `organization:${organization.id}`,
   });
-  const [row] = await tx.repositories.effects.page({ organizationId: organization.id, kind: 'mail' }, 1, 0);
+  const mails = { organizationId: organization.id, kind: 'mail' };
+  const [row] = await tx.repositories.effects.log.page(mails, wholeLog, 1, 0);
   if (row === undefined) throw new Error('The mail that was just stored is not there.');
   return serializeEffect(row);
 }

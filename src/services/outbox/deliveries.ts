@@ -5,8 +5,9 @@ import type { OutboxEffect } from '../../protocol/operations/email.ts';
 import { accessOrganization } from '../core/access.ts';
 import { audit } from '../core/audit.ts';
 import { notFound } from '../core/errors.ts';
+import { readLogPage } from '../core/log-pages.ts';
 import { isoTime } from '../core/serializers.ts';
-import type { OwnerCall, ReadTx, Tx } from '../service.ts';
+import type { OwnerCall, Tx } from '../service.ts';
 import { effectRetryForMs, markedAgain } from './effects.ts';
 
 /** A row as admins see it. */
@@ -36,38 +37,37 @@ interface ListInput {
 }
 
 async function list(
-  tx: ReadTx,
-  { actor }: OwnerCall,
+  { service, actor }: OwnerCall,
   { organization, kind, status, limit, offset }: ListInput,
 ): Promise<{ rows: OutboxEffect[]; total: number; limit: number; offset: number }> {
-  const { id } = await accessOrganization(tx, actor, organization);
-  const filter = { organizationId: id, kind, state: status };
-  const rows = await tx.repositories.effects.page(filter, limit, offset);
-  return {
-    rows: rows.map(serializeEffect),
-    total: await tx.repositories.effects.count(filter),
-    limit,
-    offset,
-  };
+  const { id } = await service.engine.store.read((tx) => accessOrganization(tx, actor, organization));
+  const { rows, total } = await readLogPage(
+    service,
+    id,
+    {
+      log: (tx) => tx.repositories.effects.log,
+      filter: { organizationId: id, kind, state: status },
+    },
+    { limit, offset },
+  );
+  return { rows: rows.map(serializeEffect), total, limit, offset };
 }
 
 /** What was sent or waits, newest first; 30 days long. */
 export async function listEffects(
-  tx: ReadTx,
   call: OwnerCall,
   input: Input<'outbox.list'>,
 ): Promise<Output<'outbox.list'>> {
-  const { rows, ...page } = await list(tx, call, input);
+  const { rows, ...page } = await list(call, input);
   return { effects: rows, ...page };
 }
 
 /** The same of mails. */
 export async function listMails(
-  tx: ReadTx,
   call: OwnerCall,
   input: Input<'email.deliveries'>,
 ): Promise<Output<'email.deliveries'>> {
-  const { rows, ...page } = await list(tx, call, { ...input, kind: 'mail' });
+  const { rows, ...page } = await list(call, { ...input, kind: 'mail' });
   return { deliveries: rows, ...page };
 }
 

@@ -2,16 +2,18 @@
 // secret it checks that by, and the log of what was sent. Sending is webhook-delivery.ts.
 import type { Input, Output } from '../../protocol/operations.ts';
 import type { Webhook, WebhookDelivery, WebhookEvent } from '../../protocol/webhooks.ts';
+import type { DeliveryFilter } from '../../engine/repositories/webhooks.ts';
 import type { LoggedEventType, ToldEventType, WebhookDeliveryRow, WebhookRow } from '../../engine/rows.ts';
 import { accessOrganization, accessWebhook } from '../core/access.ts';
 import { audit } from '../core/audit.ts';
 import { badField, ServiceError, notFound } from '../core/errors.ts';
+import { countLog, readLogPage, type LogQuestion } from '../core/log-pages.ts';
 import { scopeOfWebhook } from '../core/scopes.ts';
 import { isoTime } from '../core/serializers.ts';
-import { removeInSlices, type SliceOwner } from '../core/slices.ts';
+import { computeSlice, removeInSlices, type SliceOwner } from '../core/slices.ts';
 import { whileAllowed, writeAs } from '../auth/standing.ts';
 import { parseIpHost, isLocalHostname, isPublicAddress } from '../../net/ip-ranges.ts';
-import type { OwnerCall, ReadTx, Service, Tx } from '../service.ts';
+import type { OwnerCall, Service, Tx } from '../service.ts';
 import { createWebhookSecret } from './signature.ts';
 
 /** Every event of the log can be sent but what only staff in a room hear: a new type that is missing in the contract does not compile. */
@@ -117,8 +119,41 @@ function serializeDelivery(row: WebhookDeliveryRow): WebhookDelivery {
   };
 }
 
-async function loadWebhook(tx: ReadTx, service: Service, row: WebhookRow): Promise<Webhook> {
-  return serializeWebhook(service, row, await tx.repositories.webhooks.countDeliveries(row.id, 'waiting'));
+/** As many that wait are counted in one look, by their own index; it takes some ms. More are counted in the log, in slices. */
+const mostInOneLook = 50_000;
+
+function deliveryLog(filter: DeliveryFilter): LogQuestion<DeliveryFilter, WebhookDeliveryRow> {
+  return { log: (tx) => tx.repositories.webhooks.log, filter };
+}
+
+/** How many deliveries of a webhook wait; undefined: more than are counted in one look. */
+async function countFewWaiting(service: Service, row: WebhookRow): Promise<number | undefined> {
+  const waiting = await computeSlice(service, row.organization_id, () =>
+    service.engine.store.read(({ repositories }) =>
+      repositories.webhooks.countWaiting(row.id, mostInOneLook + 1),
+    ),
+  );
+  return waiting > mostInOneLook ? undefined : waiting;
+}
+
+async function countAllWaiting(service: Service, row: WebhookRow): Promise<number> {
+  const log = deliveryLog({ webhookId: row.id, status: 'waiting' });
+  return (await countFewWaiting(service, row)) ?? countLog(service, row.organization_id, log);
+}
+
+/**
+ * How many deliveries of a webhook have not been made yet. Not asked in the transaction that changes it: to count a
+ * million takes longer than one may.
+ * @throws ServiceError not_found
+ */
+export async function countWaiting(
+  { service, actor }: OwnerCall,
+  { webhookId }: Input<'webhooks.get'>,
+): Promise<number> {
+  return countAllWaiting(
+    service,
+    await service.engine.store.read((tx) => accessWebhook(tx, actor, webhookId)),
+  );
 }
 
 /**
@@ -163,25 +198,26 @@ export async function createWebhook(
 }
 
 export async function listWebhooks(
-  tx: ReadTx,
-  call: OwnerCall,
-  input: Input<'webhooks.list'>,
+  { service, actor }: OwnerCall,
+  { organization, limit, offset }: Input<'webhooks.list'>,
 ): Promise<Output<'webhooks.list'>> {
-  const organization = await accessOrganization(tx, call.actor, input.organization);
-  const { limit, offset } = input;
+  const { rows, total } = await service.engine.store.read(async (tx) => {
+    const { id } = await accessOrganization(tx, actor, organization);
+    const { webhooks } = tx.repositories;
+    return { rows: await webhooks.byOrganization(id, limit, offset), total: await webhooks.count(id) };
+  });
   const webhooks: Webhook[] = [];
-  for (const row of await tx.repositories.webhooks.byOrganization(organization.id, limit, offset))
-    webhooks.push(await loadWebhook(tx, call.service, row));
-  return { webhooks, total: await tx.repositories.webhooks.count(organization.id), limit, offset };
+  for (const row of rows) webhooks.push(serializeWebhook(service, row, await countAllWaiting(service, row)));
+  return { webhooks, total, limit, offset };
 }
 
 /** @throws ServiceError not_found */
 export async function getWebhook(
-  tx: ReadTx,
-  call: OwnerCall,
-  input: Input<'webhooks.get'>,
+  { service, actor }: OwnerCall,
+  { webhookId }: Input<'webhooks.get'>,
 ): Promise<Output<'webhooks.get'>> {
-  return loadWebhook(tx, call.service, await accessWebhook(tx, call.actor, input.webhookId));
+  const row = await service.engine.store.read((tx) => accessWebhook(tx, actor, webhookId));
+  return serializeWebhook(service, row, await countAllWaiting(service, row));
 }
 
 /**
@@ -192,6 +228,7 @@ export async function updateWebhook(
   tx: Tx,
   call: OwnerCall,
   input: Input<'webhooks.update'>,
+  waiting: number,
 ): Promise<Output<'webhooks.update'>> {
   const row = await accessWebhook(tx, call.actor, input.webhookId);
   const { url, events, enabled } = input;
@@ -210,7 +247,7 @@ export async function updateWebhook(
     subject: `webhook:${row.id}`,
     detail: { host: new URL(changed.url).host, enabled: changed.enabled === 1 },
   });
-  return loadWebhook(tx, call.service, changed);
+  return serializeWebhook(call.service, changed, waiting);
 }
 
 /**
@@ -267,6 +304,7 @@ export async function revealWebhook(
   tx: Tx,
   call: OwnerCall,
   input: Input<'webhooks.reveal'>,
+  waiting: number,
 ): Promise<Output<'webhooks.reveal'>> {
   const row = await accessWebhook(tx, call.actor, input.webhookId);
   await audit(tx, call, {
@@ -274,7 +312,7 @@ export async function revealWebhook(
     action: 'webhooks.reveal',
     subject: `webhook:${row.id}`,
   });
-  return { ...(await loadWebhook(tx, call.service, row)), secret: openWebhookSecret(call.service, row) };
+  return { ...serializeWebhook(call.service, row, waiting), secret: openWebhookSecret(call.service, row) };
 }
 
 /**
@@ -285,6 +323,7 @@ export async function rotateWebhook(
   tx: Tx,
   call: OwnerCall,
   input: Input<'webhooks.rotate'>,
+  waiting: number,
 ): Promise<Output<'webhooks.rotate'>> {
   const { service } = call;
   const row = await accessWebhook(tx, call.actor, input.webhookId);
@@ -304,7 +343,7 @@ export async function rotateWebhook(
     previous_until: overlap === 0 ? null : service.engine.clock.now() + overlap,
   };
   await setSecrets(tx, call, changed, 'webhooks.rotate', { overlapSeconds: input.overlapSeconds });
-  return { ...(await loadWebhook(tx, service, changed)), secret };
+  return { ...serializeWebhook(service, changed, waiting), secret };
 }
 
 /**
@@ -315,12 +354,13 @@ export async function endWebhookOverlap(
   tx: Tx,
   call: OwnerCall,
   input: Input<'webhooks.endOverlap'>,
+  waiting: number,
 ): Promise<Output<'webhooks.endOverlap'>> {
   const row = await accessWebhook(tx, call.actor, input.webhookId);
-  if (row.previous_until === null) return loadWebhook(tx, call.service, row);
+  if (row.previous_until === null) return serializeWebhook(call.service, row, waiting);
   const changed: WebhookRow = { ...row, previous_sealed: null, previous_until: null };
   await setSecrets(tx, call, changed, 'webhooks.endOverlap', {});
-  return loadWebhook(tx, call.service, changed);
+  return serializeWebhook(call.service, changed, waiting);
 }
 
 async function setSecrets(
@@ -386,19 +426,21 @@ function assertEnabled(row: WebhookRow): void {
 
 /** The log of deliveries, newest first; 30 days long. */
 export async function listDeliveries(
-  tx: ReadTx,
-  call: OwnerCall,
-  input: Input<'webhooks.deliveries'>,
+  { service, actor }: OwnerCall,
+  { webhookId, status, limit, offset }: Input<'webhooks.deliveries'>,
 ): Promise<Output<'webhooks.deliveries'>> {
-  const webhook = await accessWebhook(tx, call.actor, input.webhookId);
-  const { limit, offset, status } = input;
-  const rows = await tx.repositories.webhooks.deliveries(webhook.id, status, limit, offset);
-  return {
-    deliveries: rows.map(serializeDelivery),
-    total: await tx.repositories.webhooks.countDeliveries(webhook.id, status),
-    limit,
-    offset,
-  };
+  const webhook = await service.engine.store.read((tx) => accessWebhook(tx, actor, webhookId));
+  const { rows, total } = await readLogPage(
+    service,
+    webhook.organization_id,
+    {
+      ...deliveryLog({ webhookId, status }),
+      // These are among the newest of the log: with their number it need not be gone through to its end.
+      known: status === 'waiting' ? await countFewWaiting(service, webhook) : undefined,
+    },
+    { limit, offset },
+  );
+  return { deliveries: rows.map(serializeDelivery), total, limit, offset };
 }
 
 /**

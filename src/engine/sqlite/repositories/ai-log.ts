@@ -1,5 +1,6 @@
 // Queries on the log of what the assistant was asked and answered, and on what it has yet to answer.
-import type { AiLogRepository, UnansweredCursor } from '../../repositories/ai-log.ts';
+import type { AiLogFilter, AiLogRepository, UnansweredCursor } from '../../repositories/ai-log.ts';
+import type { LogStretch } from '../../repositories/log-stretches.ts';
 import type { AiLogRow, RetentionScope } from '../../rows.ts';
 import { isOneOf, isOrAny, jsonText, withoutIndex } from '../dialect.ts';
 import { all, first, prepare, run, type Runner } from '../query.ts';
@@ -29,24 +30,40 @@ const insert = prepare<AiLogRow>()((db, p) =>
     })
     .onConflict((conflict) => conflict.column('id').doNothing()),
 );
-type Listed = { organization_id: string; application_id: string | null };
-const list = prepare<Listed & { limit: number; offset: number }>()((db, p) =>
+type Within = { organization_id: string; from: number; before: number };
+type Fitting = Within & { application_id: string | null };
+const timeOf = prepare<Within & { offset: number }>()((db, p) =>
+  db
+    .selectFrom('ai_log')
+    .select('created_at')
+    .where('organization_id', '=', p.organization_id)
+    .where('created_at', '>=', p.from)
+    .where('created_at', '<', p.before)
+    .orderBy('created_at', 'desc')
+    .limit(1)
+    .offset(p.offset),
+);
+const count = prepare<Fitting>()((db, p) =>
+  db
+    .selectFrom('ai_log')
+    .select((e) => e.fn.countAll<number>().as('n'))
+    .where('organization_id', '=', p.organization_id)
+    .where('created_at', '>=', p.from)
+    .where('created_at', '<', p.before)
+    .where(isOrAny('application_id', p.application_id)),
+);
+const page = prepare<Fitting & { limit: number; offset: number }>()((db, p) =>
   db
     .selectFrom('ai_log')
     .selectAll()
     .where('organization_id', '=', p.organization_id)
+    .where('created_at', '>=', p.from)
+    .where('created_at', '<', p.before)
     .where(isOrAny('application_id', p.application_id))
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
     .limit(p.limit)
     .offset(p.offset),
-);
-const count = prepare<Listed>()((db, p) =>
-  db
-    .selectFrom('ai_log')
-    .select((e) => e.fn.countAll<number>().as('n'))
-    .where('organization_id', '=', p.organization_id)
-    .where(isOrAny('application_id', p.application_id)),
 );
 const ofVisitor = prepare<{ visitor_key: string }>()((db, p) =>
   db
@@ -137,14 +154,21 @@ const unanswered = prepare<{ after: number; after_id: string; limit: number }>()
     .limit(p.limit),
 );
 
+function fitting({ organizationId, applicationId }: AiLogFilter, { from, before }: LogStretch): Fitting {
+  return { organization_id: organizationId, application_id: applicationId, from, before };
+}
+
 export function createAiLogRepository(runner: Runner): AiLogRepository {
   return {
     insert: (row: AiLogRow) => run(runner, insert, row),
-    list: (organizationId: string, applicationId: string | null, limit: number, offset: number) =>
-      all(runner, list, { organization_id: organizationId, application_id: applicationId, limit, offset }),
-    count: async (organizationId: string, applicationId: string | null) =>
-      (await first(runner, count, { organization_id: organizationId, application_id: applicationId }))?.n ??
-      0,
+    log: {
+      timeOf: async ({ organizationId }, { from, before }, most) =>
+        (await first(runner, timeOf, { organization_id: organizationId, from, before, offset: most - 1 }))
+          ?.created_at,
+      count: async (filter, stretch) => (await first(runner, count, fitting(filter, stretch)))?.n ?? 0,
+      page: (filter, stretch, limit, offset) =>
+        all(runner, page, { ...fitting(filter, stretch), limit, offset }),
+    },
     ofVisitor: (visitorKey: string) => all(runner, ofVisitor, { visitor_key: visitorKey }),
     removeOld: (scope: RetentionScope, limit: number) => run(runner, removeOld, { ...scope, limit }),
     setChosen: (conversationId: string, passageId: string) =>

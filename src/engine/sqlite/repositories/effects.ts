@@ -1,7 +1,9 @@
 // Queries on the outbox. What is due is decided by the rows alone, so that a restart changes nothing.
 import type { AttemptedEffect, EffectFilter, EffectsRepository } from '../../repositories/effects.ts';
+import type { LogStretch } from '../../repositories/log-stretches.ts';
 import type { EffectRow } from '../../rows.ts';
-import { all, builder, first, prepare, run, type Runner } from '../query.ts';
+import { isOrAny } from '../dialect.ts';
+import { all, first, prepare, run, type Runner } from '../query.ts';
 
 const insert = prepare<EffectRow>()((db, p) =>
   db
@@ -150,12 +152,46 @@ const removeOfOrganization = prepare<{ organization_id: string; limit: number }>
     ),
 );
 
-/** The rows of an organization that a filter means. */
-function ofFilter({ organizationId, kind, state }: EffectFilter) {
-  let query = builder.selectFrom('effects').where('organization_id', '=', organizationId);
-  if (kind !== undefined) query = query.where('kind', '=', kind);
-  if (state !== undefined) query = query.where('state', '=', state);
-  return query;
+type Within = { organization_id: string; from: number; before: number };
+type Fitting = Within & { kind: string | null; state: EffectRow['state'] | null };
+const timeOf = prepare<Within & { offset: number }>()((db, p) =>
+  db
+    .selectFrom('effects')
+    .select('created_at')
+    .where('organization_id', '=', p.organization_id)
+    .where('created_at', '>=', p.from)
+    .where('created_at', '<', p.before)
+    .orderBy('created_at', 'desc')
+    .limit(1)
+    .offset(p.offset),
+);
+const count = prepare<Fitting>()((db, p) =>
+  db
+    .selectFrom('effects')
+    .select((e) => e.fn.countAll<number>().as('n'))
+    .where('organization_id', '=', p.organization_id)
+    .where('created_at', '>=', p.from)
+    .where('created_at', '<', p.before)
+    .where(isOrAny('kind', p.kind))
+    .where(isOrAny('state', p.state)),
+);
+const page = prepare<Fitting & { limit: number; offset: number }>()((db, p) =>
+  db
+    .selectFrom('effects')
+    .selectAll()
+    .where('organization_id', '=', p.organization_id)
+    .where('created_at', '>=', p.from)
+    .where('created_at', '<', p.before)
+    .where(isOrAny('kind', p.kind))
+    .where(isOrAny('state', p.state))
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(p.limit)
+    .offset(p.offset),
+);
+
+function fitting({ organizationId, kind, state }: EffectFilter, { from, before }: LogStretch): Fitting {
+  return { organization_id: organizationId, kind: kind ?? null, state: state ?? null, from, before };
 }
 
 export function createEffectsRepository(runner: Runner): EffectsRepository {
@@ -170,24 +206,14 @@ export function createEffectsRepository(runner: Runner): EffectsRepository {
     setAttempt: (row) => run(runner, setAttempt, row),
     setClaim: (id, payload, recipient) => run(runner, setClaim, { id, payload, recipient }),
     setDue: (id, at) => run(runner, setDue, { id, at }),
-    page: (filter, limit, offset) =>
-      runner.all(
-        ofFilter(filter)
-          .selectAll()
-          .orderBy('created_at', 'desc')
-          .orderBy('id', 'desc')
-          .limit(limit)
-          .offset(offset)
-          .compile(),
-      ),
-    count: async (filter) =>
-      (
-        await runner.first(
-          ofFilter(filter)
-            .select((e) => e.fn.countAll<number>().as('n'))
-            .compile(),
-        )
-      )?.n ?? 0,
+    log: {
+      timeOf: async ({ organizationId }, { from, before }, most) =>
+        (await first(runner, timeOf, { organization_id: organizationId, from, before, offset: most - 1 }))
+          ?.created_at,
+      count: async (filter, stretch) => (await first(runner, count, fitting(filter, stretch)))?.n ?? 0,
+      page: (filter, stretch, limit, offset) =>
+        all(runner, page, { ...fitting(filter, stretch), limit, offset }),
+    },
     prune: (before, limit) => run(runner, prune, { before, limit }),
     keysOf: async (kind, conversationId, limit) =>
       (await all(runner, keysOf, { kind, conversation_id: conversationId, limit })).map(({ key }) => key),

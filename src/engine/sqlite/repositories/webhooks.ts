@@ -3,6 +3,7 @@
 import { sql } from 'kysely';
 import type { WebhookSecrets, WebhooksRepository } from '../../repositories/webhooks.ts';
 import type { WebhookDeliveryRow, WebhookRow } from '../../rows.ts';
+import { isOrAny } from '../dialect.ts';
 import { all, first, prepare, run, type Runner } from '../query.ts';
 
 const insert = prepare<WebhookRow>()((db, p) =>
@@ -181,54 +182,55 @@ const hasten = prepare<{ webhook_id: string; now: number }>()((db, p) =>
 );
 /** The statements that write what becomes of deliveries: they touch no conversation. */
 export const deliveryStatements = [insertDelivery, setDelivery, setNextAttempt, hasten, setPosition];
-const newestFirst = prepare<{ webhook_id: string; limit: number; offset: number }>()((db, p) =>
+type Status = WebhookDeliveryRow['status'];
+type Deliveries = { webhook_id: string; status: Status | null; from: number; before: number };
+const deliveryTime = prepare<Omit<Deliveries, 'status'> & { offset: number }>()((db, p) =>
+  db
+    .selectFrom('webhook_deliveries')
+    .select('created_at')
+    .where('webhook_id', '=', p.webhook_id)
+    .where('created_at', '>=', p.from)
+    .where('created_at', '<', p.before)
+    .orderBy('created_at', 'desc')
+    .limit(1)
+    .offset(p.offset),
+);
+const countDeliveries = prepare<Deliveries>()((db, p) =>
+  db
+    .selectFrom('webhook_deliveries')
+    .select((e) => e.fn.countAll<number>().as('count'))
+    .where('webhook_id', '=', p.webhook_id)
+    .where('created_at', '>=', p.from)
+    .where('created_at', '<', p.before)
+    .where(isOrAny('status', p.status)),
+);
+const deliveries = prepare<Deliveries & { limit: number; offset: number }>()((db, p) =>
   db
     .selectFrom('webhook_deliveries')
     .selectAll()
     .where('webhook_id', '=', p.webhook_id)
+    .where('created_at', '>=', p.from)
+    .where('created_at', '<', p.before)
+    .where(isOrAny('status', p.status))
     .orderBy('created_at', 'desc')
     .orderBy('event_seq', (order) => order.desc().nullsLast())
     .orderBy('id', 'desc')
     .limit(p.limit)
     .offset(p.offset),
-);
-const newestFirstOf = prepare<{
-  webhook_id: string;
-  status: WebhookDeliveryRow['status'];
-  limit: number;
-  offset: number;
-}>()((db, p) =>
-  db
-    .selectFrom('webhook_deliveries')
-    .selectAll()
-    .where('webhook_id', '=', p.webhook_id)
-    .where('status', '=', p.status)
-    .orderBy('created_at', 'desc')
-    .orderBy('event_seq', (order) => order.desc().nullsLast())
-    .orderBy('id', 'desc')
-    .limit(p.limit)
-    .offset(p.offset),
-);
-const countDeliveries = prepare<{ webhook_id: string }>()((db, p) =>
-  db
-    .selectFrom('webhook_deliveries')
-    .select((e) => e.fn.countAll<number>().as('count'))
-    .where('webhook_id', '=', p.webhook_id),
-);
-const countDeliveriesOf = prepare<{ webhook_id: string; status: WebhookDeliveryRow['status'] }>()((db, p) =>
-  db
-    .selectFrom('webhook_deliveries')
-    .select((e) => e.fn.countAll<number>().as('count'))
-    .where('webhook_id', '=', p.webhook_id)
-    .where('status', '=', p.status),
 );
 /** Written out, so that the index of those that wait answers it: a parameter could be any status. */
-const countWaiting = prepare<{ webhook_id: string }>()((db, p) =>
+const countWaiting = prepare<{ webhook_id: string; most: number }>()((db, p) =>
   db
-    .selectFrom('webhook_deliveries')
-    .select((e) => e.fn.countAll<number>().as('count'))
-    .where('webhook_id', '=', p.webhook_id)
-    .where('status', '=', sql.lit('waiting')),
+    .selectFrom((e) =>
+      e
+        .selectFrom('webhook_deliveries')
+        .select('webhook_id')
+        .where('webhook_id', '=', p.webhook_id)
+        .where('status', '=', sql.lit('waiting'))
+        .limit(p.most)
+        .as('some'),
+    )
+    .select((e) => e.fn.countAll<number>().as('count')),
 );
 const prune = prepare<{ before: number; limit: number }>()((db, p) =>
   db
@@ -261,8 +263,6 @@ const removeDeliveriesOfConversation = prepare<{ conversation_id: string; limit:
     ),
 );
 
-type Status = WebhookDeliveryRow['status'];
-
 export function createWebhooksRepository(runner: Runner): WebhooksRepository {
   return {
     insert: (row: WebhookRow) => run(runner, insert, row),
@@ -291,16 +291,17 @@ export function createWebhooksRepository(runner: Runner): WebhooksRepository {
     setDelivery: (row: WebhookDeliveryRow) => run(runner, setDelivery, row),
     setNextAttempt: (id: string, at: number) => run(runner, setNextAttempt, { id, at }),
     hasten: (webhookId: string, now: number) => run(runner, hasten, { webhook_id: webhookId, now }),
-    deliveries: (webhookId: string, status: Status | undefined, limit: number, offset: number) =>
-      status === undefined
-        ? all(runner, newestFirst, { webhook_id: webhookId, limit, offset })
-        : all(runner, newestFirstOf, { webhook_id: webhookId, status, limit, offset }),
-    countDeliveries: async (webhookId: string, status: Status | undefined): Promise<number> => {
-      const which = { webhook_id: webhookId };
-      if (status === undefined) return (await first(runner, countDeliveries, which))?.count ?? 0;
-      if (status === 'waiting') return (await first(runner, countWaiting, which))?.count ?? 0;
-      return (await first(runner, countDeliveriesOf, { ...which, status }))?.count ?? 0;
+    log: {
+      timeOf: async ({ webhookId }, { from, before }, most) =>
+        (await first(runner, deliveryTime, { webhook_id: webhookId, from, before, offset: most - 1 }))
+          ?.created_at,
+      count: async ({ webhookId, status = null }, { from, before }) =>
+        (await first(runner, countDeliveries, { webhook_id: webhookId, status, from, before }))?.count ?? 0,
+      page: ({ webhookId, status = null }, { from, before }, limit, offset) =>
+        all(runner, deliveries, { webhook_id: webhookId, status, from, before, limit, offset }),
     },
+    countWaiting: async (webhookId: string, most: number): Promise<number> =>
+      (await first(runner, countWaiting, { webhook_id: webhookId, most }))?.count ?? 0,
     prune: (before: number, limit: number) => run(runner, prune, { before, limit }),
     removeDeliveries: (webhookId: string, limit: number) =>
       run(runner, removeDeliveries, { webhook_id: webhookId, limit }),
