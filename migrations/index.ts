@@ -26,6 +26,7 @@ import * as webhookTurns from './0022-webhook-turns.ts';
 import * as substrings from './0023-substrings.ts';
 import * as messageEvents from './0024-message-events.ts';
 import * as searchMerges from './0025-search-merges.ts';
+import * as changedMessages from './0026-changed-messages.ts';
 
 export interface Migration {
   readonly name: string;
@@ -58,4 +59,5 @@ export const migrations: readonly Migration[] = [
   { name: '0023-substrings', up: substrings.up },
   { name: '0024-message-events', up: messageEvents.up },
   { name: '0025-search-merges', up: searchMerges.up },
+  { name: '0026-changed-messages', up: changedMessages.up },
 ];

@@ -230,4 +230,6 @@ CREATE VIEW event_log as
      select e.seq + m.number - e.number, m.organization_id, m.conversation_id, 'live', 'message:new', 'room', m.sender_id,
          m.id, null, m.created_at
        from message_events as e join messages as m on m.number between e.number and e.number + e.messages - 1;
+CREATE INDEX messages_changed on messages (conversation_id, changed_seq, emailed_at)
+     where changed_seq > seq or emailed_at is not null;
 `;

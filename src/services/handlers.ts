@@ -30,6 +30,7 @@ import * as crawls from './assistant/knowledge/crawl/crawls.ts';
 import { stopCrawl, wakeCrawls } from './assistant/knowledge/crawl/crawl-job.ts';
 import * as learning from './assistant/knowledge/learning.ts';
 import * as members from './tenants/members.ts';
+import * as history from './chat/history.ts';
 import * as messages from './chat/messages.ts';
 import * as queueOrder from './chat/queue-order.ts';
 import * as tags from './chat/tags.ts';
@@ -126,9 +127,9 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'conversations.list': reads(conversations.listConversations),
   'conversations.get': reads(conversations.getConversation),
   'conversations.read': writes(conversations.readConversation, conversationScope),
-  'conversations.unread': reads(conversations.countUnread),
+  'conversations.unread': history.countUnread,
   'messages.send': preparesAndWrites(messages.prepareMessage, messages.sendMessage, conversationScope),
-  'messages.list': reads(messages.listMessages),
+  'messages.list': history.listMessages,
   'messages.edit': preparesAndWrites(messages.prepareMessage, messages.editMessage, conversationScope),
   'messages.delete': writes(messages.deleteMessage, conversationScope),
   'files.upload': files.uploadFile,
@@ -209,7 +210,7 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'staff.token': sessions.issueStaffToken,
   'staff.conversations.list': listQueue,
   'staff.conversations.get': reads(conversations.getStaffConversation),
-  'staff.messages.list': reads(messages.listMessages),
+  'staff.messages.list': history.listMessages,
   'staff.messages.send': preparesAndWrites(
     messages.prepareStaffMessage,
     messages.sendMessage,

@@ -200,6 +200,21 @@ describe('the messages of a conversation', () => {
     }
   });
 
+  it('that were changed or mailed are found by the index of those alone', async () => {
+    createRepositories(createRunner(db));
+    const changed = preparedQueries
+      .map(({ compiled }) => compiled.sql)
+      .filter((text) => text.includes('m.changed_seq > m.seq or'));
+    const [staff, visitor] = changed
+      .map((text) => planOf(text))
+      .toSorted((one, other) => other.length - one.length);
+    expect(visitor).toMatch(
+      /SEARCH m USING INDEX messages_changed \(conversation_id=\? AND changed_seq>\?\)/,
+    );
+    expect(staff).toMatch(/SEARCH m USING INDEX messages_changed \(conversation_id=\?\)/);
+    expect(changed).toHaveLength(2);
+  });
+
   it('are read in their order as far as they are asked for, not sorted as a whole', async () => {
     const texts = (await queries()).filter((text) => /order by .*seq"?(?: asc| desc)? limit/.test(text));
     expect(texts.length).toBeGreaterThan(8);

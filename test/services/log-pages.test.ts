@@ -1,5 +1,4 @@
 // Owns: that a page of a log and the number of its rows are exact however long it is, and that others have the loop beside it.
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { readLogPage } from '../../src/services/core/log-pages.ts';
 import { purgeAudit } from '../../src/services/data/audit-retention.ts';
@@ -15,6 +14,7 @@ import {
   type TestOrganization,
 } from '../helpers/fixtures.ts';
 import { ask } from '../helpers/rest-checks.ts';
+import { slowLooks, turnsDuring } from '../helpers/slow-looks.ts';
 
 /** Some times what is looked at in one go. */
 const count = 12_000;
@@ -181,7 +181,7 @@ describe('a page and the number of all', () => {
 
   it('of what was there when it was asked for: what comes and goes in between moves nothing', async () => {
     const offset = 6_000;
-    spyLooks();
+    slowLooks(app);
     const come = '00000000-0000-4000-9000-000000000001';
     const change = async (): Promise<void> => {
       await write(
@@ -220,16 +220,9 @@ function write(sql: string): Promise<unknown> {
   return eventually(() => rowsOf(app, sql));
 }
 
-/** From now on a look at a log takes as long as a slice may. */
-function spyLooks() {
-  const { monotonic } = app.clock;
-  let looks = 0;
-  return vi.spyOn(app.clock, 'monotonic').mockImplementation(() => monotonic() + 20 * (looks += 1));
-}
-
 describe('long ones of an organization', () => {
   it('go one behind the other, and only so many wait', async () => {
-    spyLooks();
+    slowLooks(app);
     const asked = 100;
     const replies = await Promise.all(
       Array.from({ length: asked }, () => ask(app, ann, 'GET', '/admin/ai-log?limit=1')),
@@ -247,7 +240,7 @@ describe('long ones of an organization', () => {
   });
 
   it('that wait are looked for no further than the page needs', async () => {
-    spyLooks();
+    slowLooks(app);
     const read = vi.spyOn(app.service.engine.store, 'read');
     await app.local('webhooks.deliveries', { webhookId, status: 'waiting' });
     expect(read.mock.calls.length).toBeLessThan(8);
@@ -267,14 +260,14 @@ describe('others have the loop', () => {
     ['email.deliveries', { organization: 'acme', offset: count - 5 }],
     ['ai.log', { organization: 'acme' }],
   ] as const)('%s %o', async (name, input) => {
-    expect(await turnsDuring(() => app.local(name, input))).toBeGreaterThan(8);
+    expect(await turnsDuring(app, () => app.local(name, input))).toBeGreaterThan(8);
   });
 
   it.each([{}, { status: 'failed' }, { offset: count - 5 }] as const)(
     'webhooks.deliveries %o',
     async (input) => {
       expect(
-        await turnsDuring(() => app.local('webhooks.deliveries', { webhookId, ...input })),
+        await turnsDuring(app, () => app.local('webhooks.deliveries', { webhookId, ...input })),
       ).toBeGreaterThan(8);
     },
   );
@@ -283,7 +276,7 @@ describe('others have the loop', () => {
     const service = { ...app.service, settings: { ...app.service.settings, auditDays: 1 } };
     const later = app.clock.now() + 2 * 86_400_000;
     const { total } = await app.local('audit.list', {});
-    const turns = await turnsDuring(async () =>
+    const turns = await turnsDuring(app, async () =>
       expect(await purgeAudit(service, later, { dryRun: true })).toEqual({
         retentionDays: 1,
         state: 'held',
@@ -292,18 +285,4 @@ describe('others have the loop', () => {
     );
     expect(turns).toBeGreaterThan(8);
   });
-
-  /** Turns of the loop that others had while `work` ran. */
-  async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
-    spyLooks();
-    let turns = 0;
-    let isOver = false;
-    const counting = (async () => {
-      for (; !isOver; turns += 1) await nextTurn();
-    })();
-    await work();
-    isOver = true;
-    await counting;
-    return turns;
-  }
 });

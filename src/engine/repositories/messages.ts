@@ -16,6 +16,15 @@ export interface HistoryFilter {
   readonly offset: number;
 }
 
+/** The messages of a conversation between two of its sequence numbers, which are not among them. */
+export interface HistoryStretch {
+  readonly conversationId: string;
+  /** Whether internal notes are among them. */
+  readonly notes: boolean;
+  readonly afterSeq: number;
+  readonly beforeSeq: number;
+}
+
 /** A message that has no place in its conversation yet. */
 export type NewMessage = Omit<MessageRow, 'seq' | 'changed_seq' | MailColumn>;
 
@@ -64,8 +73,13 @@ export interface MessagesRepository {
   page(filter: HistoryFilter): Promise<MessageWithSender[]>;
   /** The first messages of members after a position that no mail has carried or was to carry, as the visitor sees them. */
   unmailedAnswers(conversationId: string, afterSeq: number, limit: number): Promise<MessageWithSender[]>;
-  /** How many messages from staff or the assistant come after a position, as the visitor sees them. */
-  unreadByVisitor(conversationId: string, seq: number): Promise<number>;
-  /** Messages up to a position that were edited or deleted after it was written; with notes, also those that were mailed. */
+  /** How many messages a stretch of history has. */
+  count(stretch: HistoryStretch): Promise<number>;
+  /** How many messages from staff or the assistant are in a stretch, as the visitor sees them. */
+  countOfStaff(stretch: Omit<HistoryStretch, 'notes'>): Promise<number>;
+  /**
+   * Messages up to a position that were edited or deleted after it was written; with notes, also those that were mailed.
+   * What was never changed nor mailed is not looked at.
+   */
   changedSince(conversationId: string, seq: number, notes: boolean): Promise<MessageWithSender[]>;
 }

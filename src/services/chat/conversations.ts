@@ -204,19 +204,6 @@ export async function readConversation(
   return { success: true };
 }
 
-/** How many messages of staff the visitor has not read. */
-export async function countUnread(
-  tx: ReadTx,
-  { actor }: VisitorCall,
-  input: { conversationId: string },
-): Promise<Output<'conversations.unread'>> {
-  const conversation = await accessConversation(tx, actor, input.conversationId);
-  const reader = await tx.repositories.participants.get(conversation.id, actor.visitorId);
-  return {
-    unreadCount: await tx.repositories.messages.unreadByVisitor(conversation.id, reader?.last_read_seq ?? 0),
-  };
-}
-
 /** @throws ServiceError not_found */
 export async function getStaffConversation(
   tx: ReadTx,

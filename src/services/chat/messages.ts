@@ -1,16 +1,16 @@
-// Handlers of messages: send, list, edit, delete. Order is the conversation's own sequence; only the sender may
+// Handlers of messages: send, edit, delete. Order is the conversation's own sequence; only the sender may
 // change a message, for 15 minutes; deleting is soft.
 import { sizeLimits } from '../../protocol/codes.ts';
 import type { ContentFormat, StaffContentFormat } from '../../protocol/entities.ts';
-import type { Input, Output } from '../../protocol/operations.ts';
+import type { Output } from '../../protocol/operations.ts';
 import { whenReady, type Soon } from '../../engine/engine.ts';
 import type { ConversationWithVisitor, FileRow, MessageRow, MessageWithSender } from '../../engine/rows.ts';
-import { accessConversation, accessMessage, findMessage } from '../core/access.ts';
+import { accessConversation, accessMessage } from '../core/access.ts';
 import { userId, type MemberActor, type VisitorActor } from '../core/actor.ts';
 import { handOffToHuman } from '../assistant/messages.ts';
 import { canReadNotes, messageAudience } from '../core/audience.ts';
 import { prepareContent } from '../content/content.ts';
-import { badField, ServiceError } from '../core/errors.ts';
+import { ServiceError } from '../core/errors.ts';
 import { keepFiles, readOwnFiles } from '../files/attach.ts';
 import { isoTime, serializeEdited, serializeMessage, serializeSentMessage } from '../core/serializers.ts';
 import { markdownToLexical } from '../../text/markdown.ts';
@@ -180,42 +180,6 @@ async function findDuplicate(
 ): Promise<MessageWithSender | undefined> {
   if (input.clientMessageId === undefined) return undefined;
   return tx.repositories.messages.byClientId(input.conversationId, userId(actor), input.clientMessageId);
-}
-
-/**
- * A page of history in the one order of the conversation.
- * @throws ServiceError not_found; bad_request for an unknown `after` or `before`
- */
-export async function listMessages(
-  tx: ReadTx,
-  call: ParticipantCall,
-  input: Input<'messages.list'>,
-): Promise<Output<'messages.list'>> {
-  const { conversationId, limit, offset, order } = input;
-  await accessConversation(tx, call.actor, conversationId);
-  const position = async (field: 'after' | 'before'): Promise<number | undefined> => {
-    const id = input[field];
-    if (id === undefined) return undefined;
-    const place = await findMessage(tx, call.actor, conversationId, id);
-    if (place === undefined) throw badField(field, 'must be the id of a message of this conversation');
-    return place.seq;
-  };
-  if (input.after !== undefined && input.before !== undefined)
-    throw badField('before', "can't be combined with after");
-  const beforeSeq = await position('before');
-  // The page that ends just before a message is counted from its end.
-  const fromEnd = order === 'asc' && beforeSeq !== undefined;
-  const rows = await tx.repositories.messages.page({
-    conversationId,
-    notes: canReadNotes(call.actor),
-    order: fromEnd ? 'desc' : order,
-    afterSeq: await position('after'),
-    beforeSeq,
-    limit,
-    offset,
-  });
-  const messages = rows.map((row) => serializeMessage(row, call.service, canReadNotes(call.actor)));
-  return { messages: fromEnd ? messages.toReversed() : messages, limit, offset };
 }
 
 /**

@@ -1,18 +1,11 @@
 // Pages of logs, newest first, with the number of all that fit. A log may have a million rows, and to count them, or to pass
 // over those in front of a page, takes up to two seconds: so it is gone through in stretches, between which others have the loop.
 import { wholeLog, type LogStretches } from '../../engine/repositories/log-stretches.ts';
-import { createFairLimit, type FairLimit } from '../../net/fair-limit.ts';
 import type { ReadTx, Service } from '../service.ts';
-import { computeSlice } from './slices.ts';
+import { readInSlices } from './slices.ts';
 
 /** Rows of one stretch, but for those that were made within the same ms as its last. */
 const rowsOfStretch = 1_000;
-/**
- * Of what takes more than a slice, one at a time for each organization: the slices of many would leave little to its other
- * lists, and one that asks and goes leaves no more behind than may wait.
- */
-const turns = { maxRunning: Infinity, maxRunningPerKey: 1, maxWaiting: Infinity, maxWaitingPerKey: 20 };
-const limits = new WeakMap<Service['engine'], FairLimit>();
 
 /** Which log, what is looked for in it, and between which times. */
 export interface LogQuestion<Filter, Row> {
@@ -43,12 +36,11 @@ export async function readLogPage<Filter, Row>(
   }: LogQuestion<Filter, Row>,
   { limit, offset }: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly rows: Row[]; readonly total: number }> {
-  const { engine } = service;
   const rows: Row[] = [];
   let seen = 0;
   let before = end;
-  let isOver = false;
-  const readStretch = async (log: LogStretches<Filter, Row>): Promise<void> => {
+  await readInSlices(service, turnOf, async (tx) => {
+    const log = logOf(tx);
     const begin = await log.timeOf(filter, { from, before }, rowsOfStretch);
     const stretch = { from: begin ?? from, before };
     const fitting = await log.count(filter, stretch);
@@ -56,23 +48,8 @@ export async function readLogPage<Filter, Row>(
       rows.push(...(await log.page(filter, stretch, limit - rows.length, Math.max(0, offset - seen))));
     seen += fitting;
     before = stretch.from;
-    isOver = begin === undefined || (known !== undefined && (rows.length === limit || seen >= known));
-  };
-  const readSlice = (): Promise<void> =>
-    computeSlice(service, turnOf, (full) =>
-      engine.store.read(async (tx) => {
-        const log = logOf(tx);
-        do await readStretch(log);
-        while (!isOver && !full(1));
-      }),
-    );
-  await readSlice();
-  const limited = limits.get(engine) ?? createFairLimit(turns);
-  limits.set(engine, limited);
-  if (!isOver)
-    await limited(turnOf, async () => {
-      while (!isOver) await readSlice();
-    });
+    return begin === undefined || (known !== undefined && (rows.length === limit || seen >= known));
+  });
   return { rows, total: Math.max(known ?? 0, seen) };
 }
 

@@ -1,7 +1,7 @@
 // The one place that schedules long work: in slices of a few milliseconds, with a pause after each, and organizations
 // in turn. So no tenant, visitor or request holds the event loop or the write lock from the others.
 import { setImmediate as yieldToLoop, setTimeout as sleep } from 'node:timers/promises';
-import type { OrganizationScope, Tx } from '../../engine/engine.ts';
+import type { OrganizationScope, ReadTx, Tx } from '../../engine/engine.ts';
 import { createFairLimit, type FairLimit } from '../../net/fair-limit.ts';
 import type { Service } from '../service.ts';
 
@@ -28,6 +28,17 @@ const logStretch = 200;
 /** One slice at a time; what waits is as much as there is work, which is bounded where it is asked for. */
 const turns = { maxRunning: 1, maxRunningPerKey: 1, maxWaiting: Infinity, maxWaitingPerKey: Infinity };
 
+/**
+ * Of reads that take more than a slice, one at a time for each organization: the slices of many would leave little to its
+ * other lists, and one that asks and goes leaves no more behind than may wait.
+ */
+const longReadTurns = {
+  maxRunning: Infinity,
+  maxRunningPerKey: 1,
+  maxWaiting: Infinity,
+  maxWaitingPerKey: 20,
+};
+
 /** Whose work a slice is: an organization's, or the server's own. */
 type SliceScope = 'server' | OrganizationScope;
 
@@ -43,9 +54,10 @@ export interface SliceOwner extends Service {
 /** Takes rows that were worked on just now, and says whether the slice is full. */
 export type SliceBudget = (rows: number) => boolean;
 
-/** What waits for its turn, by engine: slices that write, and slices that only read and compute. */
+/** What waits for its turn, by engine: slices that write, slices that only read and compute, and long reads. */
 const writing = new WeakMap<Service['engine'], FairLimit>();
 const computing = new WeakMap<Service['engine'], FairLimit>();
+const longReads = new WeakMap<Service['engine'], FairLimit>();
 /** How long slices have computed since the last pause, ms. */
 const computed = new WeakMap<Service['engine'], number>();
 
@@ -98,6 +110,36 @@ export function computeSlice<T>(
 }
 
 /**
+ * Reads in slices until all is read, each in a snapshot of its own.
+ * @param readSome reads a part, and says whether it was the last
+ * @throws QueueFullError when too many long reads of the organization wait already
+ */
+export async function readInSlices(
+  service: Service,
+  organization: string,
+  readSome: (tx: ReadTx) => Promise<boolean>,
+): Promise<void> {
+  const { engine } = service;
+  const readSlice = (): Promise<boolean> =>
+    computeSlice(service, organization, (full) =>
+      engine.store.read(async (tx) => {
+        for (;;) {
+          if (await readSome(tx)) return true;
+          if (full(1)) return false;
+        }
+      }),
+    );
+  if (await readSlice()) return;
+  await limitOf(
+    longReads,
+    engine,
+    longReadTurns,
+  )(organization, async () => {
+    while (!(await readSlice()));
+  });
+}
+
+/**
  * Removes rows in slices until none is left.
  * @param removeSome removes at most so many rows in one statement, and answers how many; fewer: none is left
  * @param stopped asked between slices; once true, the rest stays
@@ -145,8 +187,12 @@ export async function walkLogInSlices(
   return end;
 }
 
-function limitOf(limits: WeakMap<Service['engine'], FairLimit>, engine: Service['engine']): FairLimit {
-  const limit = limits.get(engine) ?? createFairLimit(turns);
+function limitOf(
+  limits: WeakMap<Service['engine'], FairLimit>,
+  engine: Service['engine'],
+  options = turns,
+): FairLimit {
+  const limit = limits.get(engine) ?? createFairLimit(options);
   limits.set(engine, limit);
   return limit;
 }

@@ -3,6 +3,7 @@ import { sql, type OnConflictBuilder } from 'kysely';
 import type { ConversationStep } from '../../repositories/conversations.ts';
 import type {
   HistoryFilter,
+  HistoryStretch,
   MailColumn,
   MessagesRepository,
   NewMessage,
@@ -259,44 +260,56 @@ const unmailedAnswers = prepare<{ conversation_id: string; seq: number; limit: n
     .orderBy('m.seq')
     .limit(p.limit),
 );
-const unreadByVisitor = prepare<{ conversation_id: string; seq: number }>()((db, p) =>
+type Stretch = { conversation_id: string; after: number; before: number };
+const ofStretch = (db: Pick<Builder, 'selectFrom'>, p: Stretch) =>
+  db
+    .selectFrom('ordered_messages')
+    .where('conversation_id', '=', p.conversation_id)
+    .where('seq', '>', p.after)
+    .where('seq', '<', p.before)
+    .where('deleted_at', 'is', null);
+const countMessages = prepare<Stretch & { internal: 0 | 1 }>()((db, p) =>
+  db
+    .selectFrom((e) => ofStretch(e, p).select('id').where('internal', '<=', p.internal).as('some'))
+    .select((e) => e.fn.countAll<number>().as('n')),
+);
+const countOfStaff = prepare<Stretch>()((db, p) =>
   db
     .selectFrom((e) =>
-      e
-        .selectFrom('ordered_messages')
+      ofStretch(e, p)
         .select('id')
-        .where('conversation_id', '=', p.conversation_id)
-        .where('seq', '>', p.seq)
         .where('sender_role', 'in', ['operator', 'assistant'])
         .where('internal', '=', 0)
-        .where('deleted_at', 'is', null)
-        .as('unread'),
+        .as('some'),
     )
     .select((e) => e.fn.countAll<number>().as('n')),
 );
-type Changes = { conversation_id: string; seq: number; internal: 0 | 1 };
-const changedSince = prepare<Changes>()((db, p) =>
-  withSender(db, 'ordered_messages')
+type Changes = { conversation_id: string; seq: number };
+/** As the index of them says it (migrations/0026-changed-messages.ts). */
+const isChangedOrMailed = sql<boolean>`(m.changed_seq > m.seq or m.emailed_at is not null)`;
+const changesUpTo = (db: Builder, p: Changes) =>
+  withSender(db, 'messages')
     .where('m.conversation_id', '=', p.conversation_id)
+    .where(isChangedOrMailed)
     .where('m.seq', '<=', p.seq)
-    .where((e) =>
-      e.or([
-        e('m.changed_seq', '>', p.seq),
-        // What members may see has notes, and what became of a mail, of which the time alone is kept.
-        e.and([
-          e(sql`${p.internal}`, '=', 1),
-          e('m.emailed_at', '>=', (known) =>
-            known
-              .selectFrom('ordered_messages as known')
-              .select('known.created_at')
-              .where('known.conversation_id', '=', p.conversation_id)
-              .where('known.seq', '=', p.seq),
-          ),
-        ]),
-      ]),
-    )
-    .where('m.internal', '<=', p.internal)
-    .orderBy('m.seq'),
+    .orderBy('m.seq');
+const changedForVisitor = prepare<Changes>()((db, p) =>
+  changesUpTo(db, p).where('m.changed_seq', '>', p.seq).where('m.internal', '=', 0),
+);
+const changedForStaff = prepare<Changes>()((db, p) =>
+  changesUpTo(db, p).where((e) =>
+    e.or([
+      e('m.changed_seq', '>', p.seq),
+      // Of what became of a mail the time alone is kept.
+      e('m.emailed_at', '>=', (known) =>
+        known
+          .selectFrom('ordered_messages as known')
+          .select('known.created_at')
+          .where('known.conversation_id', '=', p.conversation_id)
+          .where('known.seq', '=', p.seq),
+      ),
+    ]),
+  ),
 );
 
 /** What a page is asked by; bounds that it has none of are in no query. */
@@ -405,9 +418,15 @@ export function createMessagesRepository(
     page: (filter: HistoryFilter) => readPage(runner, filter),
     unmailedAnswers: (conversationId: string, afterSeq: number, limit: number) =>
       all(runner, unmailedAnswers, { conversation_id: conversationId, seq: afterSeq, limit }),
-    unreadByVisitor: async (conversationId: string, seq: number) =>
-      (await first(runner, unreadByVisitor, { conversation_id: conversationId, seq }))?.n ?? 0,
+    count: async ({ conversationId, notes, afterSeq, beforeSeq }: HistoryStretch) => {
+      const stretch = { conversation_id: conversationId, after: afterSeq, before: beforeSeq };
+      return (await first(runner, countMessages, { ...stretch, internal: notes ? 1 : 0 }))?.n ?? 0;
+    },
+    countOfStaff: async ({ conversationId, afterSeq, beforeSeq }) => {
+      const stretch = { conversation_id: conversationId, after: afterSeq, before: beforeSeq };
+      return (await first(runner, countOfStaff, stretch))?.n ?? 0;
+    },
     changedSince: (conversationId: string, seq: number, notes: boolean) =>
-      all(runner, changedSince, { conversation_id: conversationId, seq, internal: notes ? 1 : 0 }),
+      all(runner, notes ? changedForStaff : changedForVisitor, { conversation_id: conversationId, seq }),
   };
 }
