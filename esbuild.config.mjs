@@ -81,13 +81,13 @@ const withoutStyleParser = {
 
 /**
  * Node's modules that load others for what they export beside what is used, as `node:http` does for its WebSocket (undici,
- * 20 ms and some megabytes): an import statement reads every export of a module at once. Here each is read only where it
- * is imported.
+ * 20 ms and some megabytes) and `node:fs` for its streams (8 ms): an import statement reads every export of a module at
+ * once. Here each is read only where it is imported.
  */
 const exportsOnUse = {
   name: 'exports-on-use',
   setup(build) {
-    build.onResolve({ filter: /^(?:node:)?(?:http|util|process)$/ }, ({ path, kind }) =>
+    build.onResolve({ filter: /^(?:node:)?(?:http|util|process|fs|crypto|net|dns)$/ }, ({ path, kind }) =>
       kind === 'import-statement' ? { path: path.replace(/^(?:node:)?/, 'node:'), namespace: 'node' } : null,
     );
     build.onLoad({ filter: /.*/, namespace: 'node' }, ({ path }) => {
@@ -100,6 +100,25 @@ const exportsOnUse = {
           export default builtin;
           ${lines.join('\n')}`,
       };
+    });
+  },
+};
+
+/** What string-width makes at its start though only texts beyond ASCII need it: for that, Node loads tables (30 ms). */
+const lateWidthTables = {
+  name: 'late-width-tables',
+  setup(build) {
+    const late = { segmenter: 'new Intl.Segmenter()', rgiEmojiRegex: '/^\\p{RGI_Emoji}$/v' };
+    build.onLoad({ filter: /[\\/]string-width[\\/]index\.js$/ }, ({ path }) => {
+      let contents = readFileSync(path, 'utf8');
+      for (const [name, value] of Object.entries(late)) {
+        const made = `const ${name} = ${value};`;
+        const parts = contents.replace(made, `let ${name};`).split(new RegExp(`\\b${name}(?=\\.)`));
+        if (!contents.includes(made) || parts.length !== 2)
+          throw new Error(`string-width makes its ${name} in another way now.`);
+        contents = parts.join(`(${name} ??= ${value})`);
+      }
+      return { contents };
     });
   },
 };
@@ -174,6 +193,7 @@ const targets = [
       withoutLocales,
       withoutStyleParser,
       exportsOnUse,
+      lateWidthTables,
       oneTableOfTypes,
       parsedTableOfTypes,
       compressedPdfReader,

@@ -16,8 +16,8 @@ const HARMLESS = /^[\n -~]*$/;
  */
 export const cellEnd = '\u200b';
 const REGIONAL = /[\u{1f1e6}-\u{1f1ff}]/u;
-// Not a literal: the compiler's target is older than the flag, the runtimes are not.
-const FLAG = new RegExp('^\\p{RGI_Emoji_Flag_Sequence}$', 'v');
+/** Made when the first flag is looked at: for that, Node loads tables (20 ms). */
+let flagShape: RegExp | undefined;
 // Characters that join to nothing before them, and those to which anything may join.
 const STARTS = /^[ -~\u0e01-\u0e30\u0e40-\u0e46]/;
 const BINDS =
@@ -154,6 +154,8 @@ function continuesSyllable(before: string, character: string): boolean {
 function shownFlag(text: string): string {
   const letters = text.match(/[\u{1f1e6}-\u{1f1ff}]/gu) ?? [];
   const flag = letters.join('');
-  if (FLAG.test(flag)) return flag;
+  // Not a literal: the compiler's target is older than the flag, the runtimes are not.
+  flagShape ??= new RegExp('^\\p{RGI_Emoji_Flag_Sequence}$', 'v');
+  if (flagShape.test(flag)) return flag;
   return letters.map((letter) => String.fromCharCode((letter.codePointAt(0) ?? 0) - 0x1f1e6 + 0x41)).join('');
 }

@@ -111,7 +111,7 @@ describe('knowledge add', () => {
     expect(stdout).toMatch(/^failed +docs-\d+\/binary\.md +it is binary/m);
     expect(stdout).toMatch(/^failed .*latin\.txt +it is not UTF-8/m);
     expect(stdout).toMatch(/^failed .*empty\.md +it is empty/m);
-    expect(stdout).toMatch(/^failed .*big\.md +it is larger than 2,000,000 characters/m);
+    expect(stdout).toMatch(/^failed .*big\.md +it is larger than 2 million characters/m);
     expect(stdout).toMatch(/^failed .*deep\.html +.*nested/m);
     expect(stdout).toMatch(/^added +.*refunds\.md +Refunds, 1 passage$/m);
     expect(stdout).toContain('4 added, 0 updated, 0 unchanged, 5 failed.\n');

@@ -108,7 +108,7 @@ describe('refused, with what was wrong:', () => {
     ['a PDF sent as DOCX', onePage('x'), { type: docx }, 400, 'it is no DOCX file, or damaged'],
     ['binary as text', Buffer.from('a\0b'), { type: 'text/plain' }, 400, 'it is binary, or text in UTF-16'],
     ['latin1 as text', Buffer.from('caf\xe9', 'latin1'), { type: 'text/plain' }, 400, 'it is not UTF-8'],
-    ['too much text', 'x'.repeat(2_000_001), { type: 'text/plain' }, 400, '2,000,000 characters: split it'],
+    ['too much text', 'x'.repeat(2_000_001), { type: 'text/plain' }, 400, '2 million characters: split it'],
     ['no source', 'x', { source: ' ' }, 400, 'source'],
     ['an address that is none', onePage('x'), { query: '&url=javascript:1' }, 400, 'url'],
     [

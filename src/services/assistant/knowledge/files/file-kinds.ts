@@ -11,7 +11,7 @@ export class FileRefusedError extends Error {
 }
 
 /** What is wrong with a document, and with a file, that is larger than one may be. */
-export const contentTooLong = `it is larger than ${assistantLimits.content.toLocaleString('en')} characters: split it`;
+export const contentTooLong = `it is larger than ${assistantLimits.content / 1_000_000} million characters: split it`;
 export const fileTooLarge = `it is larger than ${assistantLimits.fileBytes / 1_000_000} MB: split it`;
 
 /** What the worker answers. `problem` null: something else than the file's known faults. */
