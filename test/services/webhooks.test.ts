@@ -266,6 +266,40 @@ describe('a receiver that fails for a while', () => {
     expect(taken.map(({ event }) => event.data['id'])).toEqual([recent, old]);
   });
 
+  it('gets all of what waits for a late attempt, however much it is, a part with each that gets through', async () => {
+    const receiver = await aReceiver();
+    receiver.answers(500);
+    const { id } = await create(receiver, ['conversation:new']);
+    await createConversation(visitor);
+    await settles(id, ([row]) => row?.attempts === 1);
+    const now = app.clock.now();
+    const copies = 450;
+    await rowsOf(
+      app,
+      `insert into webhook_deliveries (id, webhook_id, type, event_at, conversation_id, actor_id, in_turn, status, attempts, next_attempt_at, give_up_at, created_at)
+       with recursive n(i) as (select 1 union all select i + 1 from n where i < ${copies})
+       select '00000000-0000-4000-8000-' || (900000000000 + i), webhook_id, type, event_at, conversation_id, actor_id, 0, 'waiting', 1, ${now + 3_600_000} + i, give_up_at, created_at
+       from webhook_deliveries, n where webhook_id = '${id}'`,
+    );
+    receiver.answers(200);
+    await waitOutDelay(1);
+    await receiver.has(copies + 1);
+    await eventually(async () => {
+      const log = await app.local('webhooks.deliveries', { webhookId: id, status: 'waiting' });
+      expect(log.total).toBe(0);
+    });
+    // One that gets through makes no more due than a commit may change.
+    const hasten = (most: number): Promise<number> =>
+      app.service.engine.store.write('server', ({ repositories: { webhooks } }) =>
+        webhooks.hasten(id, app.clock.now(), most),
+      );
+    await rowsOf(
+      app,
+      `update webhook_deliveries set status = 'waiting', next_attempt_at = ${app.clock.now() + 3_600_000} where webhook_id = '${id}' and attempts = 2`,
+    );
+    expect([await hasten(300), await hasten(300), await hasten(300)]).toEqual([300, copies + 1 - 300, 0]);
+  });
+
   it('is given up after a day, which the log says, and what comes next is tried all the same', async () => {
     const receiver = await aReceiver();
     receiver.answers(500);

@@ -42,8 +42,8 @@ export interface WebhooksRepository {
   setDelivery(row: WebhookDeliveryRow): Promise<number>;
   /** 0 when it waits no more. */
   setNextAttempt(id: string, at: number): Promise<number>;
-  /** Everything that waits for a later attempt is due now. */
-  hasten(webhookId: string, now: number): Promise<number>;
+  /** Makes at most so many of those that wait for a later attempt due now, the soonest first. */
+  hasten(webhookId: string, now: number, most: number): Promise<number>;
   /** Newest first; of those made in the same ms, tests (which have no event) last. */
   readonly log: LogStretches<DeliveryFilter, WebhookDeliveryRow>;
   /** How many wait; at most `most`. */

@@ -9,6 +9,8 @@ import { isoTime } from '../core/serializers.ts';
 import type { ReadTx, Service, Tx } from '../service.ts';
 
 export const maxDelayMs = 7_200_000;
+/** Deliveries that one which got through makes due: of a hundred thousand the loop would be held for half a second. */
+const hastenedAtOnce = 200;
 /** Between the attempts of a delivery: three times as long each time, up to two hours, ± 20 %. */
 const retryBackoff: Backoff = { firstMs: 5_000, factor: 3, maxMs: maxDelayMs, jitter: [0.8, 1.2] };
 
@@ -128,8 +130,9 @@ export async function recordAttempt(
         const next = await webhooks.nextInTurn(row.webhook_id, row.conversation_id);
         if (next !== undefined) await webhooks.setNextAttempt(next, now);
       }
-      // The receiver is back: its other deliveries need not wait out their delays.
-      if (after.status === 'delivered' && row.attempts > 0) await webhooks.hasten(row.webhook_id, now);
+      // The receiver is back: its other deliveries need not wait out their delays. Each of them has the next ones follow.
+      if (after.status === 'delivered' && row.attempts > 0)
+        await webhooks.hasten(row.webhook_id, now, hastenedAtOnce);
       if (response?.status === 410) await disableWebhook(service, tx, row.webhook_id);
       return after.status;
     },

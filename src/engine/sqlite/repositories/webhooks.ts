@@ -172,13 +172,20 @@ const setNextAttempt = prepare<{ id: string; at: number }>()((db, p) =>
     .where('id', '=', p.id)
     .where('status', '=', 'waiting'),
 );
-const hasten = prepare<{ webhook_id: string; now: number }>()((db, p) =>
+const hasten = prepare<{ webhook_id: string; now: number; most: number }>()((db, p) =>
   db
     .updateTable('webhook_deliveries')
     .set({ next_attempt_at: p.now })
-    .where('webhook_id', '=', p.webhook_id)
-    .where('status', '=', 'waiting')
-    .where('next_attempt_at', '>', p.now),
+    .where('id', 'in', (e) =>
+      e
+        .selectFrom('webhook_deliveries')
+        .select('id')
+        .where('webhook_id', '=', p.webhook_id)
+        .where('status', '=', sql.lit('waiting'))
+        .where('next_attempt_at', '>', p.now)
+        .orderBy('next_attempt_at')
+        .limit(p.most),
+    ),
 );
 /** The statements that write what becomes of deliveries: they touch no conversation. */
 export const deliveryStatements = [insertDelivery, setDelivery, setNextAttempt, hasten, setPosition];
@@ -290,7 +297,8 @@ export function createWebhooksRepository(runner: Runner): WebhooksRepository {
       (await first(runner, nextDue, { webhook_id: webhookId, now }))?.next_attempt_at ?? null,
     setDelivery: (row: WebhookDeliveryRow) => run(runner, setDelivery, row),
     setNextAttempt: (id: string, at: number) => run(runner, setNextAttempt, { id, at }),
-    hasten: (webhookId: string, now: number) => run(runner, hasten, { webhook_id: webhookId, now }),
+    hasten: (webhookId: string, now: number, most: number) =>
+      run(runner, hasten, { webhook_id: webhookId, now, most }),
     log: {
       timeOf: async ({ webhookId }, { from, before }, most) =>
         (await first(runner, deliveryTime, { webhook_id: webhookId, from, before, offset: most - 1 }))
