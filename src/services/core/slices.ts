@@ -111,7 +111,8 @@ export function computeSlice<T>(
 
 /**
  * Reads in slices until all is read, each in a snapshot of its own.
- * @param readSome reads a part, and says whether it was the last
+ * @param readSome reads a part, and says whether it was the last. A snapshot that is lost is read again: what readSome keeps
+ *   changes after its last query
  * @throws QueueFullError when too many long reads of the organization wait already
  */
 export async function readInSlices(

@@ -9,7 +9,7 @@ import { isoTime } from '../core/serializers.ts';
 import type { ReadTx, Service, Tx } from '../service.ts';
 
 export const maxDelayMs = 7_200_000;
-/** Deliveries that one which got through makes due: of a hundred thousand the loop would be held for half a second. */
+/** Deliveries that one which got through makes due: to change a hundred thousand holds the loop for a sixth of a second. */
 const hastenedAtOnce = 200;
 /** Between the attempts of a delivery: three times as long each time, up to two hours, ± 20 %. */
 const retryBackoff: Backoff = { firstMs: 5_000, factor: 3, maxMs: maxDelayMs, jitter: [0.8, 1.2] };

@@ -3,7 +3,7 @@ import type { AiLogFilter, AiLogRepository, UnansweredCursor } from '../../repos
 import type { LogStretch } from '../../repositories/log-stretches.ts';
 import type { AiLogRow, RetentionScope } from '../../rows.ts';
 import { isOneOf, isOrAny, jsonText, withoutIndex } from '../dialect.ts';
-import { all, first, prepare, run, type Runner } from '../query.ts';
+import { all, first, prepare, run, type Runner, type Builder } from '../query.ts';
 
 /** One that is there already under the same id is left alone. */
 const insert = prepare<AiLogRow>()((db, p) =>
@@ -43,23 +43,19 @@ const timeOf = prepare<Within & { offset: number }>()((db, p) =>
     .limit(1)
     .offset(p.offset),
 );
-const count = prepare<Fitting>()((db, p) =>
+const fittingRows = (db: Builder, p: Fitting) =>
   db
     .selectFrom('ai_log')
-    .select((e) => e.fn.countAll<number>().as('n'))
     .where('organization_id', '=', p.organization_id)
     .where('created_at', '>=', p.from)
     .where('created_at', '<', p.before)
-    .where(isOrAny('application_id', p.application_id)),
+    .where(isOrAny('application_id', p.application_id));
+const count = prepare<Fitting>()((db, p) =>
+  fittingRows(db, p).select((e) => e.fn.countAll<number>().as('n')),
 );
 const page = prepare<Fitting & { limit: number; offset: number }>()((db, p) =>
-  db
-    .selectFrom('ai_log')
+  fittingRows(db, p)
     .selectAll()
-    .where('organization_id', '=', p.organization_id)
-    .where('created_at', '>=', p.from)
-    .where('created_at', '<', p.before)
-    .where(isOrAny('application_id', p.application_id))
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
     .limit(p.limit)

@@ -1,7 +1,7 @@
 // Queries on API keys.
 import type { ApiKeysRepository } from '../../repositories/api-keys.ts';
 import type { ApiKeyRow } from '../../rows.ts';
-import { all, first, prepare, run, type Runner } from '../query.ts';
+import { all, first, prepare, run, type Runner, type Builder } from '../query.ts';
 
 const byDigest = prepare<{ digest: Uint8Array }>()((db, p) =>
   db.selectFrom('api_keys').selectAll().where('digest', '=', p.digest),
@@ -26,20 +26,20 @@ const countWorking = prepare<OfApplication>()((db, p) =>
     .where('revoked_at', 'is', null)
     .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', p.now)])),
 );
-const countOver = prepare<OfApplication>()((db, p) =>
+const overKeys = (db: Builder, p: OfApplication) =>
   db
     .selectFrom('api_keys')
-    .select((eb) => eb.fn.countAll<number>().as('n'))
     .where('application_id', '=', p.application_id)
-    .where((eb) => eb.or([eb('revoked_at', 'is not', null), eb('expires_at', '<=', p.now)])),
+    .where((eb) => eb.or([eb('revoked_at', 'is not', null), eb('expires_at', '<=', p.now)]));
+const countOver = prepare<OfApplication>()((db, p) =>
+  overKeys(db, p).select((eb) => eb.fn.countAll<number>().as('n')),
 );
 const removeOver = prepare<OfApplication & { most: number }>()((db, p) =>
-  db.deleteFrom('api_keys').where('id', 'in', (eb) =>
-    eb
-      .selectFrom('api_keys')
+  db.deleteFrom('api_keys').where(
+    'id',
+    'in',
+    overKeys(db, p)
       .select('id')
-      .where('application_id', '=', p.application_id)
-      .where((or) => or.or([or('revoked_at', 'is not', null), or('expires_at', '<=', p.now)]))
       .orderBy((by) => by.fn.coalesce('revoked_at', 'expires_at'))
       .orderBy('id')
       .limit(p.most),

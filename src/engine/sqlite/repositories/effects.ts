@@ -3,7 +3,7 @@ import type { AttemptedEffect, EffectFilter, EffectsRepository } from '../../rep
 import type { LogStretch } from '../../repositories/log-stretches.ts';
 import type { EffectRow } from '../../rows.ts';
 import { isOrAny } from '../dialect.ts';
-import { all, first, prepare, run, type Runner } from '../query.ts';
+import { all, first, prepare, run, type Runner, type Builder } from '../query.ts';
 
 const insert = prepare<EffectRow>()((db, p) =>
   db
@@ -165,25 +165,20 @@ const timeOf = prepare<Within & { offset: number }>()((db, p) =>
     .limit(1)
     .offset(p.offset),
 );
-const count = prepare<Fitting>()((db, p) =>
+const fittingRows = (db: Builder, p: Fitting) =>
   db
     .selectFrom('effects')
-    .select((e) => e.fn.countAll<number>().as('n'))
     .where('organization_id', '=', p.organization_id)
     .where('created_at', '>=', p.from)
     .where('created_at', '<', p.before)
     .where(isOrAny('kind', p.kind))
-    .where(isOrAny('state', p.state)),
+    .where(isOrAny('state', p.state));
+const count = prepare<Fitting>()((db, p) =>
+  fittingRows(db, p).select((e) => e.fn.countAll<number>().as('n')),
 );
 const page = prepare<Fitting & { limit: number; offset: number }>()((db, p) =>
-  db
-    .selectFrom('effects')
+  fittingRows(db, p)
     .selectAll()
-    .where('organization_id', '=', p.organization_id)
-    .where('created_at', '>=', p.from)
-    .where('created_at', '<', p.before)
-    .where(isOrAny('kind', p.kind))
-    .where(isOrAny('state', p.state))
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
     .limit(p.limit)

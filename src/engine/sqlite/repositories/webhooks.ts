@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import type { WebhookSecrets, WebhooksRepository } from '../../repositories/webhooks.ts';
 import type { WebhookDeliveryRow, WebhookRow } from '../../rows.ts';
 import { isOrAny } from '../dialect.ts';
-import { all, first, prepare, run, type Runner } from '../query.ts';
+import { all, first, prepare, run, type Runner, type Builder } from '../query.ts';
 
 const insert = prepare<WebhookRow>()((db, p) =>
   db.insertInto('webhooks').values({
@@ -202,23 +202,19 @@ const deliveryTime = prepare<Omit<Deliveries, 'status'> & { offset: number }>()(
     .limit(1)
     .offset(p.offset),
 );
-const countDeliveries = prepare<Deliveries>()((db, p) =>
+const fittingDeliveries = (db: Builder, p: Deliveries) =>
   db
     .selectFrom('webhook_deliveries')
-    .select((e) => e.fn.countAll<number>().as('count'))
     .where('webhook_id', '=', p.webhook_id)
     .where('created_at', '>=', p.from)
     .where('created_at', '<', p.before)
-    .where(isOrAny('status', p.status)),
+    .where(isOrAny('status', p.status));
+const countDeliveries = prepare<Deliveries>()((db, p) =>
+  fittingDeliveries(db, p).select((e) => e.fn.countAll<number>().as('count')),
 );
 const deliveries = prepare<Deliveries & { limit: number; offset: number }>()((db, p) =>
-  db
-    .selectFrom('webhook_deliveries')
+  fittingDeliveries(db, p)
     .selectAll()
-    .where('webhook_id', '=', p.webhook_id)
-    .where('created_at', '>=', p.from)
-    .where('created_at', '<', p.before)
-    .where(isOrAny('status', p.status))
     .orderBy('created_at', 'desc')
     .orderBy('event_seq', (order) => order.desc().nullsLast())
     .orderBy('id', 'desc')
