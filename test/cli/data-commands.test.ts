@@ -17,6 +17,7 @@ import {
 } from '../helpers/cli.ts';
 import { request } from '../helpers/client.ts';
 import { eventually } from '../helpers/eventually.ts';
+import { usualPriority } from '../helpers/idle-class.ts';
 
 const day = 86_400_000;
 const off = {
@@ -175,7 +176,10 @@ describe('backup and restore', () => {
     await eventually(() => expect(sent).toBeGreaterThan(50));
     const atLeast = numberOf(data, 'messages');
     const file = join(folder, 'load.backup');
-    const made = await deskbellProcessJson<{ holdsSecretKey: boolean }>(['backup', file, '--data', data]);
+    const env = await usualPriority(fresh());
+    const made = await deskbellProcessJson<{ holdsSecretKey: boolean }>(['backup', file, '--data', data], {
+      env,
+    });
     const atMost = numberOf(data, 'messages');
     pouring = false;
     await Promise.all(pour);
@@ -222,10 +226,11 @@ describe('backup and restore', () => {
     await aShop(data);
     age(data, 200, 50, 1);
     const target = join(folder, 'killed.backup');
+    const env = await usualPriority(fresh());
     // One that was done before the test looked is followed by another, of more.
     let whole = 10_000;
     for (let conversations = 200; ; conversations *= 2) {
-      const running = start(['backup', target, '--data', data]);
+      const running = start(['backup', target, '--data', data], env);
       await eventually(async () => {
         const under = (await readdir(folder)).some((name) => name.startsWith('killed.backup.'));
         if (!under && running.child.exitCode === null) throw new Error('not begun');
@@ -239,7 +244,7 @@ describe('backup and restore', () => {
       age(data, conversations, 50, 1);
       whole += conversations * 50;
     }
-    await deskbellProcessJson(['backup', target, '--data', data]);
+    await deskbellProcessJson(['backup', target, '--data', data], { env });
     expect((await readdir(folder)).filter((name) => name.startsWith('killed.backup'))).toEqual([
       'killed.backup',
     ]);
@@ -249,9 +254,11 @@ describe('backup and restore', () => {
   it('says that the file holds the key', async () => {
     const data = fresh();
     await aShop(data);
-    const { code, stdout } = await deskbell(['backup', join(folder, 'said.backup'), '--data', data]);
+    const env = await usualPriority(fresh());
+    const { code, stdout } = await deskbell(['backup', join(folder, 'said.backup'), '--data', data], { env });
     expect([code, stdout]).toEqual([0, expect.stringContaining('contains the secret key')]);
-    expect((await deskbell(['backup', join(folder, 'none.backup'), '--data', fresh()])).code).toBe(1);
+    const missing = ['backup', join(folder, 'none.backup'), '--data', fresh()];
+    expect((await deskbell(missing, { env })).code).toBe(1);
   });
 });
 

@@ -16,6 +16,7 @@ import {
   temporaryFolder,
 } from '../helpers/cli.ts';
 import { eventually } from '../helpers/eventually.ts';
+import { usualPriority } from '../helpers/idle-class.ts';
 
 const passphrase = 'correct horse battery staple';
 const marker = 'an organization of this name';
@@ -158,6 +159,7 @@ it('killed in the middle leaves no file of that name, and the next one removes w
   fill(4_000);
   const target = join(folder, 'killed.backup');
   const secret = join(folder, 'killed-passphrase');
+  const env = await usualPriority(fresh());
   await writeFile(secret, passphrase);
   const inTheClear = async (): Promise<string[]> =>
     (await readdir(big)).filter((name) => name.startsWith('deskbell-unsealed'));
@@ -165,14 +167,14 @@ it('killed in the middle leaves no file of that name, and the next one removes w
   for (let more = 2_000; (await inTheClear()).length === 0; more *= 2) {
     if ((await stat(target).catch(() => null)) !== null) fill(more);
     await rm(target, { force: true });
-    const running = start(['backup', target, '--passphrase-file', secret, '--data', big]);
+    const running = start(['backup', target, '--passphrase-file', secret, '--data', big], env);
     await eventually(async () => {
       if ((await inTheClear()).length === 0 && running.child.exitCode === null) throw new Error('not begun');
     });
     await running.stop('SIGKILL');
   }
   expect((await readdir(folder)).includes('killed.backup')).toBe(false);
-  await deskbellProcessJson(['backup', target, '--passphrase-file', secret, '--data', big]);
+  await deskbellProcessJson(['backup', target, '--passphrase-file', secret, '--data', big], { env });
   expect(await inTheClear()).toEqual([]);
   expect((await readdir(folder)).filter((name) => name.startsWith('killed.backup'))).toEqual([
     'killed.backup',

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readBackup } from '../../src/engine/sqlite/backup.ts';
 import { deskbell, deskbellProcessJson, ensureBuilt, temporaryFolder } from '../helpers/cli.ts';
-import { ownChrt, pathWithChrt, pathWithoutChrt } from '../helpers/idle-class.ts';
+import { ownChrt, pathWithChrt, pathWithoutChrt, usualPriority } from '../helpers/idle-class.ts';
 
 const passphrase = 'correct horse battery staple';
 const key = randomBytes(32).toString('base64');
@@ -93,7 +93,8 @@ it('is written in the idle class, by a process that is shown no secret', async (
   );
   const file = join(scratch, 'made.backup');
   const args = ['backup', file, '--data', data, '--passphrase-file', secret];
-  await deskbellProcessJson(args, { env: { ...secrets, PATH: path } });
+  const { NODE_OPTIONS } = await usualPriority(fresh());
+  await deskbellProcessJson(args, { env: { ...secrets, NODE_OPTIONS, PATH: path } });
   expect(await readBackup(file, passphrase)).toMatchObject({ key });
   const read = (what: string): Promise<string> => readFile(seen(what), 'latin1');
   const stat = (await read('stat'))
@@ -124,16 +125,17 @@ it('says what is wrong in the same words as without that process', async () => {
   await mkdir(broken, { mode: 0o700 });
   await writeFile(join(broken, 'deskbell.db'), randomBytes(50_000));
   await writeFile(join(broken, 'secret.key'), `${key}\n`, { mode: 0o600 });
-  const PATH = await pathWithoutChrt(fresh());
+  const { NODE_OPTIONS, PATH } = await usualPriority(fresh());
   for (const [args, pattern] of [
     [[taken, '--data', data], /exists already/],
     [[join(data, 'secret.key'), '--data', data], /itself keeps/],
     [[join(folder, 'nowhere', 'x'), '--data', data], /no folder/],
     [[join(folder, 'x'), '--data', broken], /not a database/],
   ] as const) {
-    const outcome = await deskbell(['backup', ...args], { env: secrets });
+    const outcome = await deskbell(['backup', ...args], { env: { ...secrets, NODE_OPTIONS } });
     expect(outcome).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(pattern) });
-    expect(await deskbell(['backup', ...args], { env: { ...secrets, PATH } })).toEqual(outcome);
+    const without = { ...secrets, NODE_OPTIONS, PATH };
+    expect(await deskbell(['backup', ...args], { env: without })).toEqual(outcome);
   }
   expect(await readFile(taken, 'utf8')).toBe('mine');
   expect(await partialsIn(folder)).toEqual([]);

@@ -1,5 +1,5 @@
-// Owns a program in the place of `chrt`, which a backup is started by with `ionice` behind it, and folders of programs to look it up in.
-// Must not know what a backup is.
+// Owns a program in the place of `chrt`, which a backup is started by with `ionice` behind it, and folders of programs to look it up in;
+// and commands that don't give way to others. Must not know what a backup is.
 import { accessSync, constants } from 'node:fs';
 import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
@@ -44,4 +44,19 @@ export async function pathWithoutChrt(folder: string): Promise<string> {
   await mkdir(folder, { recursive: true });
   await symlink(process.execPath, join(folder, 'node'));
   return folder;
+}
+
+/** Instead of giving way, nothing. */
+const keepPriority = 'import os from "node:os"; os.setPriority = () => undefined;';
+
+/**
+ * For a command whose giving way a test is not about: on a busy machine it would wait for minutes.
+ * @param folder is made
+ * @returns the environment in which it runs at the usual priority, and in no idle class
+ */
+export async function usualPriority(folder: string): Promise<{ PATH: string; NODE_OPTIONS: string }> {
+  return {
+    PATH: await pathWithoutChrt(folder),
+    NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(keepPriority)}`,
+  };
 }
