@@ -26,12 +26,18 @@ export class HttpClient {
     this.#agent.destroy();
   }
 
-  send({ method, path, headers, body, pieces, chunked }: RestRequest): Promise<Reply> {
+  send(wanted: RestRequest): Promise<Reply> {
+    return this.#exchange(wanted, this.#agent);
+  }
+
+  /** @param agent false: over a connection of its own */
+  #exchange(wanted: RestRequest, agent: Agent | false): Promise<Reply> {
+    const { method, path, headers, body, pieces, chunked } = wanted;
     const length = body === null || chunked ? {} : { 'content-length': String(body.length) };
     return new Promise((resolve, reject) => {
       const call = open(
         `${this.#url}/`,
-        { agent: this.#agent, method, path, headers: { ...headers, ...length } },
+        { agent, method, path, headers: { ...headers, ...length } },
         (response) => {
           const chunks: Buffer[] = [];
           response.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -48,7 +54,12 @@ export class HttpClient {
           });
         },
       );
-      call.on('error', reject);
+      call.on('error', (error: NodeJS.ErrnoException) => {
+        // The server closed a connection that had waited, just as it was taken again: on a slow machine that is often so.
+        if (call.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE'))
+          this.#exchange(wanted, false).then(resolve, reject);
+        else reject(error);
+      });
       if (body === null) return void call.end();
       const size = Math.ceil(body.length / pieces);
       for (let at = 0; at < body.length; at += size) call.write(body.subarray(at, at + size));
