@@ -5,7 +5,7 @@ import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { configureGlobal } from 'fast-check';
-import { afterAll } from 'vitest';
+import { afterAll, chai } from 'vitest';
 import { useBuiltWorkers } from './built-workers.ts';
 import { eventually } from './eventually.ts';
 import { seed } from './rounds.ts';
@@ -31,6 +31,8 @@ process.env[runVariable] = mark;
 useBuiltWorkers();
 
 configureGlobal({ seed });
+// The proxies around assertions only tell of a misspelt one, which the compiler does, and cost more than most of them.
+chai.config.useProxy = false;
 
 /** @throws Error naming the processes that don't end, and what lies in the folder */
 async function expectNothingLeft(): Promise<void> {
