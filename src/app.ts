@@ -93,6 +93,8 @@ export function createApp(config: Config, overrides: AppOverrides = {}): App {
         http.handle,
       );
       server.on('clientError', sendClientError);
+      // What is expected and not known may be passed over (RFC 9110, 10.1.1); Node's own refusal has not the shape of ours.
+      server.on('checkExpectation', http.handle);
       undo.push(
         endStalledAnswers(server, service.engine.clock, () => {
           service.metrics.stalledAnswers += 1;

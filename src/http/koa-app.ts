@@ -22,7 +22,7 @@ import { serveMailStop } from './pages/mail-stop.ts';
 import { securityPage, securityStyle } from './pages/security.ts';
 import { servePages } from './pages/serve-pages.ts';
 import { siteDocuments } from './pages/site.ts';
-import { headerValues } from './request.ts';
+import { headerValues, pathOfTarget } from './request.ts';
 import { staticFiles } from './static-files.ts';
 import { widgetPreviewPage, widgetPreviewPolicy, widgetPreviewScript } from './pages/widget-preview.ts';
 
@@ -142,6 +142,7 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
   return {
     handle: (request, response) => {
       limitBodyTime(request);
+      request.url = pathOfTarget(request.url ?? '/');
       void callback(request, response);
     },
     stopAccepting: () => {

@@ -22,6 +22,18 @@ export function headerValues({ rawHeaders }: IncomingMessage, name: string): rea
   return values ?? none;
 }
 
+/**
+ * Path and query of a request's target. A proxy's form names the scheme and the host before them, which nothing here
+ * asks for. Koa would hand that form to a parser that throws at what is no URL.
+ * @param target as it stands in the request's first line
+ * @returns a text that begins with a slash
+ */
+export function pathOfTarget(target: string): string {
+  if (target.startsWith('/') && !target.includes('#')) return target;
+  const [wanted = ''] = target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '').split('#', 1);
+  return wanted.startsWith('/') ? wanted : `/${wanted}`;
+}
+
 /** The headers that authenticate a request. */
 export function readCredentials(ctx: Context, address: string): Credentials {
   const fetchSite = ctx.req.headers['sec-fetch-site'];

@@ -318,6 +318,33 @@ describe('a request that could be read in two ways', () => {
     await expectUnchanged();
   });
 
+  it.each([
+    ['http://[', 404],
+    ['http://', 404],
+    ['http://[::1', 404],
+    ['*', 404],
+    ['/healthz#part', 200],
+    ['http://another.example/healthz', 200],
+    ['http://another.example?limit=1', 404],
+    ['http://another.example/api/v1/conversations?limit=1', 200],
+  ])('the target %s, in a form that proxies use, is a path or none', async (path, status) => {
+    const reply = await askRaw(app, {
+      path,
+      headers: credentials(),
+      method: path === '*' ? 'OPTIONS' : 'GET',
+    });
+    expect(reply.status, reply.text).toBe(status);
+    expect(app.logged.filter((line) => line.includes('internal error'))).toEqual([]);
+  });
+
+  it('what is expected and not known is passed over', async () => {
+    const reply = await askRaw(app, {
+      path: '/api/v1/conversations',
+      headers: [...credentials(), ['Expect', 'a-miracle']],
+    });
+    expect(reply.status, reply.text).toBe(200);
+  });
+
   it('two requests on one connection are two requests', async () => {
     const one = requestBytes(app.url, {
       path: '/api/v1/conversations',
