@@ -228,6 +228,8 @@ export interface Limiter {
 export interface LocalLimiter {
   /** Like `Limiter.take`. */
   take(checks: readonly LimitCheck[]): LimitVerdict;
+  /** Like `Limiter.peek`. */
+  peek(checks: readonly LimitCheck[]): LimitVerdict;
 }
 
 /** Which staff connections are live, on all nodes. Asked before a transaction, never inside one. */

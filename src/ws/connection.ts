@@ -32,7 +32,7 @@ import {
   writeEvent,
   writeFrame,
 } from './frames.ts';
-import { countFrame } from './frame-limits.ts';
+import { assertMaySendLarge, countFrame, isLargeFrame, noteLargeFrame } from './frame-limits.ts';
 import type { Hub } from './hub.ts';
 import type { SocketWriter } from './socket-writer.ts';
 import type { SyncLimits } from './sync-limits.ts';
@@ -88,7 +88,9 @@ export class Connection {
   #closed = false;
   #badFrames = 0;
   /** Refusals for sending too much since the last frame of the same kind that passed. */
-  readonly #limited = { message: 0, other: 0 };
+  readonly #limited = { message: 0, other: 0, large: 0 };
+  /** Whether the frame that is handled now is a large one. */
+  #isLarge = false;
   /** Bytes of missed messages on their way: they were asked for, and are no sign of a slow reader. */
   #backfillBytes = 0;
   /** Events that wait until its rights have been checked again; null: they hold. */
@@ -150,9 +152,7 @@ export class Connection {
   #handle(text: string | null): boolean {
     let frame: ClientFrame | undefined;
     try {
-      if (text === null)
-        throw new FrameError('VALIDATION_ERROR', 'Binary frames are not part of the protocol: send text.');
-      const read = readFrame(text);
+      const read = this.#read(text);
       frame = read;
       const running = this.#held === null ? this.#run(read) : this.#runOnceAdmitted(read);
       if (running !== undefined) {
@@ -175,6 +175,20 @@ export class Connection {
     return true;
   }
 
+  /** Reads a frame. One that can't be read counts as one that is no message: nothing else would count it. */
+  #read(text: string | null): ClientFrame {
+    this.#isLarge = text !== null && isLargeFrame(text);
+    if (this.#isLarge) assertMaySendLarge(this.#options);
+    try {
+      if (text === null)
+        throw new FrameError('VALIDATION_ERROR', 'Binary frames are not part of the protocol: send text.');
+      return readFrame(text);
+    } catch (error) {
+      countFrame(this.#options, error instanceof FrameError ? error.ids : {});
+      throw error;
+    }
+  }
+
   async #runOnceAdmitted(frame: ClientFrame): Promise<void> {
     await this.revalidate();
     if (!this.#closed) await this.#run(frame);
@@ -182,7 +196,7 @@ export class Connection {
 
   #passed(frame: ClientFrame): void {
     this.#badFrames = 0;
-    this.#limited[limitedKind(frame)] = 0;
+    this.#limited[this.#limitedKind(frame)] = 0;
   }
 
   #answerError(error: unknown, frame: ClientFrame | undefined): void {
@@ -210,10 +224,11 @@ export class Connection {
 
   #sendError(frame: ClientFrame | undefined, payload: EventPayloads['error']): void {
     const { code } = payload;
+    if (this.#isLarge) noteLargeFrame(this.#options);
     this.send({ type: 'error', payload });
     const bad = code === 'PARSE_ERROR' || code === 'VALIDATION_ERROR';
     this.#badFrames = bad ? this.#badFrames + 1 : 0;
-    const kind = limitedKind(frame);
+    const kind = this.#limitedKind(frame);
     if (code === 'RATE_LIMITED') this.#limited[kind] += 1;
     if (this.#badFrames >= sizeLimits.badFramesInARow)
       this.close('badFrames', `${sizeLimits.badFramesInARow} bad frames in a row.`);
@@ -221,8 +236,19 @@ export class Connection {
       this.close('rateLimited', 'Too many messages, and still sending.');
   }
 
+  #countFrame(): void {
+    if (this.#isLarge) noteLargeFrame(this.#options);
+    countFrame(this.#options);
+  }
+
+  /** Each kind of frame has limits of its own: pings in between must not excuse a flood of messages, or of large frames. */
+  #limitedKind(frame: ClientFrame | undefined): 'message' | 'other' | 'large' {
+    if (this.#isLarge) return 'large';
+    return frame?.type.startsWith('message:') === true ? 'message' : 'other';
+  }
+
   #run(frame: ClientFrame): Soon<void> {
-    if (!frame.type.startsWith('message:')) countFrame(this.#options);
+    if (!frame.type.startsWith('message:')) this.#countFrame();
     switch (frame.type) {
       case 'ping':
         return this.send({ type: 'pong' });
@@ -536,11 +562,6 @@ export class Connection {
     for (const conversationId of this.#rooms.keys()) this.#leave(conversationId);
     this.#options.hub.remove(this);
   }
-}
-
-/** Messages and all other frames have separate limits: pings in between must not excuse a flood of messages. */
-function limitedKind(frame: ClientFrame | undefined): 'message' | 'other' {
-  return frame?.type.startsWith('message:') === true ? 'message' : 'other';
 }
 
 function describe(error: unknown): object | string {

@@ -283,6 +283,46 @@ describe('floods', () => {
     expect(socket.all('pong')).toHaveLength(299);
   });
 
+  it('counts frames that can’t be read, with pings in between or without', async () => {
+    const socket = await settled(createVisitor(app, acme.application));
+    for (let index = 0; index < 330; index += 1)
+      if (index % 10 === 0) socket.send('ping');
+      else socket.socket.send('{');
+    expect((await socket.waitForClose()).code).toBe(4429);
+    // One of the 300 was spent on settling.
+    const heard = [...socket.all('pong'), ...socket.all('error')];
+    expect(heard.filter(({ payload }) => payload?.code !== 'RATE_LIMITED')).toHaveLength(299);
+  });
+
+  it('reads no large frames of a user after too many that are no messages, with small ones in between or without', async () => {
+    const visitor = createVisitor(app, acme.application);
+    const conversationId = await createConversation(visitor);
+    const several = [await settled(visitor), await settled(visitor), await settled(visitor)] as const;
+    app.clock.advance(1_001);
+    const junk = JSON.stringify({ type: 'room:join', payload: { conversationId, x: '['.repeat(60_000) } });
+    const codes = (socket: TestSocket): unknown[] => socket.all('error').map(({ payload }) => payload.code);
+    for (let index = 0; index < 10; index += 1) several[0].socket.send(junk);
+    await eventually(() => expect(several[0].all('room:joined')).toHaveLength(10));
+    // Long messages that are taken don't count, and what can't be read does.
+    for (const clientMessageId of ['a', 'b', 'c', 'd', 'e', 'f'])
+      several[1].send('message:send', { conversationId, content: 'x'.repeat(9_000), clientMessageId });
+    await eventually(() => expect(several[1].all('message:ack')).toHaveLength(6));
+    for (let index = 0; index < 5; index += 1) several[1].socket.send('{'.repeat(60_000));
+    await eventually(() => expect(codes(several[1])).toEqual(Array(5).fill('VALIDATION_ERROR')));
+    for (let index = 0; index < 20; index += 1) {
+      several[2].socket.send(junk);
+      several[2].send('ping');
+    }
+    expect((await several[2].waitForClose()).code).toBe(4429);
+    expect(codes(several[2])).toEqual(Array(20).fill('RATE_LIMITED'));
+    expect(several[2].all('room:joined')).toEqual([]);
+    // Small frames pass all the while, and a second later large ones.
+    await expectAlive(several[1]);
+    app.clock.advance(1_001);
+    several[1].socket.send(junk);
+    await several[1].receives('room:joined');
+  });
+
   /** Sends so many frames through each, all answered. @returns how many were refused */
   async function refusedOf(several: readonly TestSocket[], each: number): Promise<number> {
     for (const socket of several) for (let index = 0; index < each; index += 1) socket.send('ping');
