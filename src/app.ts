@@ -8,7 +8,7 @@ import type { PurgeReport } from './protocol/entities.ts';
 import { createHttpHandler } from './http/koa-app.ts';
 import { createSmtpClient } from './net/smtp-client.ts';
 import { createWebhookClient } from './net/webhook-client.ts';
-import { sendClientError } from './http/client-error.ts';
+import { refuseUpgrade, sendClientError } from './http/client-error.ts';
 import { drain } from './http/drain.ts';
 import { maxRequestMs } from './http/receive-time.ts';
 import { endStalledAnswers } from './http/send-time.ts';
@@ -101,7 +101,7 @@ export function createApp(config: Config, overrides: AppOverrides = {}): App {
         }),
       );
       undo.push(() => drain(server, drainTimeoutMs));
-      const sockets = new SocketServer({ service, config, log });
+      const sockets = new SocketServer({ service, config, log, refuseUpgrade });
       undo.push(() => sockets.stop());
       sockets.start(server);
       // What requests wait for is over at once, and they are answered; what the assistant was about to say waits for the next start.

@@ -1,10 +1,12 @@
-// The answer to what is not even HTTP: Node's parser refuses it before any request
-// exists. Same shape as every other refusal; holds no rule.
+// Answers that are written to the connection itself, in the same shape as every other refusal: to what is not even HTTP,
+// which Node's parser refuses before any request exists, and to an upgrade that leads to no WebSocket. Holds no rule.
 import { randomUUID } from 'node:crypto';
-import { ServerResponse } from 'node:http';
+import { ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { ErrorCode } from '../protocol/codes.ts';
+import { errorCodes, type ErrorCode } from '../protocol/codes.ts';
+import type { ServiceError } from '../services/core/errors.ts';
 import { commonHeaders } from './common-headers.ts';
+import { describeFailure } from './responses.ts';
 
 interface Refusal {
   readonly status: string;
@@ -45,16 +47,33 @@ export function sendClientError(error: NodeJS.ErrnoException, socket: Duplex): v
     socket._httpMessage instanceof ServerResponse &&
     socket._httpMessage.headersSent;
   if (socket.writable && !begun && error.code !== 'ECONNRESET') {
-    const refusal = refusals[error.code ?? ''] ?? malformed;
-    const body = JSON.stringify({ error: refusal.error, message: refusal.message });
-    const headers = {
-      ...commonHeaders(randomUUID()),
-      'Content-Type': 'application/json; charset=utf-8',
-      'Content-Length': String(Buffer.byteLength(body)),
-      Connection: 'close',
-    };
-    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-    socket.write(`HTTP/1.1 ${refusal.status}\r\n${lines.join('')}\r\n${body}`);
+    const { status, error: code, message } = refusals[error.code ?? ''] ?? malformed;
+    socket.write(answerText(status, commonHeaders(randomUUID()), { error: code, message }));
   }
   socket.destroy(error);
+}
+
+/**
+ * Answers a request to upgrade that is refused, and closes the connection, even if the peer keeps its half open. The version
+ * of the protocol is said to who asked for another one, as RFC 6455 (4.2.2) has it.
+ */
+export function refuseUpgrade(stream: Duplex, refusal: ServiceError): void {
+  const { status } = errorCodes[refusal.code];
+  const requestId = randomUUID();
+  const { headers, body } = describeFailure(refusal, refusal.message, requestId);
+  stream.once('finish', () => stream.destroy());
+  const all = { ...commonHeaders(requestId), ...headers, 'Sec-WebSocket-Version': '13' };
+  stream.end(answerText(`${status} ${STATUS_CODES[status] ?? ''}`, all, body));
+}
+
+function answerText(status: string, headers: Readonly<Record<string, string>>, body: object): string {
+  const text = JSON.stringify(body);
+  const all = {
+    ...headers,
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': String(Buffer.byteLength(text)),
+    Connection: 'close',
+  };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${status}\r\n${lines.join('')}\r\n${text}`;
 }

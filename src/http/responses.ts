@@ -16,30 +16,46 @@ const pieceLength = 64 * 1024;
 export function sendError(ctx: Context, error: unknown, requestId: string, log: Log): void {
   const told = toServiceError(error);
   const failure = told instanceof ServiceError ? told : internal(error, requestId, log);
-  const { code, context } = failure;
-  if (context.limit !== undefined) {
-    const { cause, windows, window, retryAfterMs } = context.limit;
-    const policies = [
-      { name: cause.replace('per_', ''), windows: windows.length === 0 ? [window] : windows },
-    ];
-    for (const [name, value] of Object.entries(
-      rateLimitHeaders({ failed: 0, window, retryAfterMs }, policies),
-    ))
-      ctx.set(name, String(value));
-  }
+  const { headers, body } = describeFailure(failure, sentenceOf(ctx, failure), requestId);
+  for (const [name, value] of Object.entries(headers)) ctx.set(name, value);
   answerOf(ctx).cacheControl = null;
-  if (code === 'unavailable') ctx.set('Retry-After', '1');
-  sendJson(ctx, errorCodes[code].status, {
-    error: code,
-    message: sentenceOf(ctx, failure),
-    ...(context.details === undefined ? {} : { details: context.details }),
-    ...(context.limit === undefined
-      ? {}
-      : { cause: context.limit.cause, retryAfter: retryAfterSeconds(context.limit.retryAfterMs) }),
-    ...context.state,
-    ...context.secondFactor,
-    ...(code === 'internal_error' ? { requestId } : {}),
-  });
+  sendJson(ctx, errorCodes[failure.code].status, body);
+}
+
+/** What a refusal says, by whichever way it leaves: its own headers, and the body that every error has. */
+export function describeFailure(
+  { code, context }: ServiceError,
+  message: string,
+  requestId: string,
+): { readonly headers: Readonly<Record<string, string>>; readonly body: object } {
+  const { limit } = context;
+  return {
+    headers: {
+      ...(limit === undefined ? {} : limitHeaders(limit)),
+      ...(code === 'unavailable' ? { 'Retry-After': '1' } : {}),
+    },
+    body: {
+      error: code,
+      message,
+      ...(context.details === undefined ? {} : { details: context.details }),
+      ...(limit === undefined
+        ? {}
+        : { cause: limit.cause, retryAfter: retryAfterSeconds(limit.retryAfterMs) }),
+      ...context.state,
+      ...context.secondFactor,
+      ...(code === 'internal_error' ? { requestId } : {}),
+    },
+  };
+}
+
+function limitHeaders({
+  cause,
+  windows,
+  window,
+  retryAfterMs,
+}: NonNullable<ServiceError['context']['limit']>): Record<string, string> {
+  const policies = [{ name: cause.replace('per_', ''), windows: windows.length === 0 ? [window] : windows }];
+  return { ...rateLimitHeaders({ failed: 0, window, retryAfterMs }, policies) };
 }
 
 /** What a field holds came by a header where the caller named it by one: the sentence speaks of that. */

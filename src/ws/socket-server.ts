@@ -28,6 +28,8 @@ export interface SocketServerOptions {
   readonly service: Service;
   readonly config: Config;
   readonly log: Log;
+  /** Answers an upgrade that is refused as HTTP, and closes its connection. */
+  readonly refuseUpgrade: (stream: Duplex, refusal: ServiceError) => void;
 }
 
 /** The close code of each refusal. */
@@ -118,6 +120,10 @@ export class SocketServer {
   start(server: Server): void {
     this.#hub.start();
     this.#scheduleHeartbeat();
+    // A handshake that is not right; the library would answer it in a shape of its own.
+    this.#sockets.on('wsClientError', ({ message }: Error, stream: Duplex) =>
+      this.#options.refuseUpgrade(stream, new ServiceError('bad_request', `${message}.`)),
+    );
     server.on('upgrade', (request: IncomingMessage, stream: Duplex, head: Buffer) =>
       this.#arrive(request, stream, head),
     );
@@ -141,7 +147,8 @@ export class SocketServer {
   #arrive(request: IncomingMessage, stream: Duplex, head: Buffer): void {
     stream.on('error', destroyStream);
     const url = readUrl(request);
-    if (url?.pathname !== socketPath) return refuseUpgrade(stream, '404 Not Found');
+    if (url?.pathname !== socketPath)
+      return this.#options.refuseUpgrade(stream, new ServiceError('not_found', noSocket));
     // Who closes one half while they wait has left. Node would keep the other half open.
     stream.once('end', destroyStream);
     this.#arrivals.push({ request, stream, head, url });
@@ -193,15 +200,16 @@ export class SocketServer {
    */
   async #upgrade({ arrival, address }: WaitingUpgrade): Promise<void> {
     const { request, stream, head, url } = arrival;
-    if (this.#stopping) return refuseUpgrade(stream, '503 Service Unavailable');
+    const { refuseUpgrade } = this.#options;
+    if (this.#stopping) return refuseUpgrade(stream, goingAway());
     const places = new Places(this.#options.service.engine.seats);
     stream.once('close', places.free);
     const outcome = await this.#authenticate(request, url, address, places);
     if (stream.destroyed) return places.free();
     // From here on, closing one half is the WebSocket's concern.
     stream.off('end', destroyStream);
-    if (this.#stopping) return refuseUpgrade(stream, '503 Service Unavailable');
-    if (outcome === 'throttled') return refuseUpgrade(stream, '429 Too Many Requests');
+    if (this.#stopping) return refuseUpgrade(stream, goingAway());
+    if (outcome instanceof Throttled) return refuseUpgrade(stream, outcome.refusal);
     const subscription = readSubscription(url);
     return this.#sockets.handleUpgrade(request, stream, head, (socket) => {
       const peer = this.#addPeer(socket);
@@ -241,7 +249,7 @@ export class SocketServer {
     url: URL,
     address: string,
     places: Places,
-  ): Promise<VisitorActor | MemberActor | Error | 'throttled'> {
+  ): Promise<VisitorActor | MemberActor | Error | Throttled> {
     const { service, config } = this.#options;
     try {
       await places.take(`address:${addressKey(address)}`, config.maxConnectionsPerAddress);
@@ -264,12 +272,12 @@ export class SocketServer {
     }
   }
 
-  async #countFailure(address: string, refusal: SocketAuthError): Promise<Error | 'throttled'> {
+  async #countFailure(address: string, refusal: SocketAuthError): Promise<Error | Throttled> {
     try {
       await countFailedAuth(this.#options.service, address);
       return refusal;
     } catch (error) {
-      return error instanceof ServiceError ? 'throttled' : toError(error);
+      return error instanceof ServiceError ? new Throttled(error) : toError(error);
     }
   }
 
@@ -369,6 +377,19 @@ class Places {
   };
 }
 
+/** An address that has failed too often. It is refused before its upgrade, which would cost more. */
+class Throttled {
+  readonly refusal: ServiceError;
+
+  constructor(refusal: ServiceError) {
+    this.refusal = refusal;
+  }
+}
+
+const noSocket = `No WebSocket is at this path: connect to ${socketPath}.`;
+const goingAway = (): ServiceError =>
+  new ServiceError('unavailable', 'The service is restarting. Try again in a moment.');
+
 function destroyStream(this: Duplex): void {
   this.destroy();
 }
@@ -410,10 +431,4 @@ function readSubscription({ searchParams }: URL): OrganizationSubscription {
   const asked = searchParams.get('mode') ?? 'live';
   const modes = (Object.hasOwn(modesByName, asked) ? modesByName[asked] : undefined) ?? ['live'];
   return { kind: 'organization', modes, changes: searchParams.get('changes') === '1' };
-}
-
-/** Closes the stream after the answer, even if the peer keeps its half open. */
-function refuseUpgrade(stream: Duplex, status: string): void {
-  stream.once('finish', () => stream.destroy());
-  stream.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
 }

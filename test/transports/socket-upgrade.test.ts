@@ -86,11 +86,25 @@ function upgradeText(target: string, headers: readonly string[] = [], version = 
   ].join('\r\n');
 }
 
-/** The status line that an upgrade is answered with, once the server has hung up. */
+/** The status that an upgrade is answered with, in the shape of every error, once the server has hung up. */
 async function refusedWith(target: string, headers: readonly string[] = [], version = '13'): Promise<number> {
   const { socket, read } = await dial(app.url, upgradeText(target, headers, version));
   if (!socket.closed) await once(socket, 'close');
-  return Number(/^HTTP\/1\.1 (\d{3})/.exec(read())?.[1]);
+  return readRefusal(read());
+}
+
+/** @returns the status of a refusal that was read */
+function readRefusal(text: string): number {
+  const [, status = '', head = '', body = ''] = /^HTTP\/1\.1 (\d{3})([^]*?)\r\n\r\n([^]*)$/.exec(text) ?? [];
+  expect(head).toMatch(/\r\nX-Request-Id: [0-9a-f-]{36}\r\n/);
+  expect(head).toContain('\r\nContent-Type: application/json; charset=utf-8\r\n');
+  expect(JSON.parse(body)).toEqual({
+    error: expect.any(String),
+    message: expect.stringMatching(/^[A-Z].*\.$/),
+    ...(status === '429' ? { cause: 'per_address', retryAfter: expect.any(Number) } : {}),
+  });
+  if (status === '429') expect(head).toMatch(/\r\nRetry-After: \d+\r\n/);
+  return Number(status);
 }
 
 describe('where the transport is', () => {
@@ -192,6 +206,10 @@ describe('junk in the handshake', () => {
       return;
     }
     expect(statuses).toContain(await refusedWith('/api/v1/ws', headers, version));
+    const { socket, read } = await dial(app.url, upgradeText('/api/v1/ws', headers, version));
+    if (!socket.closed) await once(socket, 'close');
+    // What is too large to be read was no request to upgrade.
+    if (!statuses.includes(431 as never)) expect(read()).toContain('\r\nSec-WebSocket-Version: 13\r\n');
   });
 
   it('never compresses, whatever the peer offers', async () => {
@@ -244,7 +262,7 @@ describe('floods', () => {
       upgradeText('/api/v1/ws?token=junk', [`Origin: ${origin}`]),
     );
     await once(socket, 'close');
-    expect(read()).toMatch(/^HTTP\/1\.1 429 /);
+    expect(readRefusal(read())).toBe(429);
     const admitted = await open(token);
     await admitted.drain();
     expect(admitted.closed).toBeNull();
