@@ -3,6 +3,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { KnownOrigins } from '../../src/services/auth/known-origins.ts';
 import { normaliseDomain, originMatches, parseOrigin } from '../../src/services/auth/origins.ts';
 
 function covers(written: string, header: string): boolean {
@@ -365,5 +366,74 @@ describe('normaliseDomain', () => {
       }),
       { numRuns: 3000 },
     );
+  });
+});
+
+describe('the domains of all organizations', () => {
+  const label = fc.constantFrom('a', 'b', 'shop', 'www');
+  const host = fc.oneof(
+    fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) => [...labels, 'example'].join('.')),
+    fc.constantFrom('localhost', '192.0.2.1', '[::1]'),
+  );
+  const port = fc.constantFrom('', ':80', ':443', ':3000');
+  const written = fc.oneof(
+    fc.tuple(fc.constantFrom('', '*.'), host).map((parts) => parts.join('')),
+    fc.tuple(host, port).map((parts) => parts.join('')),
+    fc.tuple(fc.constantFrom('http://', 'https://'), host, port).map((parts) => parts.join('')),
+  );
+  const domains = fc
+    .array(written, { maxLength: 6 })
+    .map((all) => all.map((one) => normaliseDomain(one)).flatMap((one) => (one.ok ? [one.domain] : [])));
+  const origin = fc
+    .tuple(fc.constantFrom('http://', 'https://'), host, port)
+    .map((parts) => parseOrigin(parts.join('')));
+
+  it('cover what one of them covers, also after changes', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.constantFrom('one', 'two', 'three'), domains), { maxLength: 5 }),
+        fc.array(origin, { minLength: 1, maxLength: 5 }),
+        (changes, origins) => {
+          const known = new KnownOrigins();
+          const now = new Map<string, readonly string[]>();
+          for (const [id, some] of changes) {
+            if (some.length === 0) now.delete(id);
+            else now.set(id, some);
+            const all = new Map(now);
+            for (const one of origins) {
+              if (!one.ok) continue;
+              const covered = [...all.values()].flat().some((domain) => originMatches(domain, one));
+              expect(known.has(all, one)).toBe(covered);
+            }
+          }
+        },
+      ),
+    );
+  });
+
+  it('are looked at when their organization has changed, and by no preflight', () => {
+    let looks = 0;
+    const some = (prefix: string): readonly string[] => {
+      const texts = Array.from({ length: 1_000 }, (_, at) => `${prefix}${at}.example`);
+      return new Proxy(texts, {
+        get(all, key, receiver): unknown {
+          if (/^\d+$/.test(String(key))) looks += 1;
+          return Reflect.get(all, key, receiver);
+        },
+      });
+    };
+    const known = new KnownOrigins();
+    const asked = parseOrigin('https://b7.example');
+    if (!asked.ok) throw new Error('This is an origin.');
+    const before = new Map([
+      ['one', some('a')],
+      ['two', some('b')],
+    ]);
+    for (let preflight = 0; preflight < 50; preflight += 1) expect(known.has(before, asked)).toBe(true);
+    expect(looks).toBe(2_000);
+    const after = new Map(before).set('two', some('c'));
+    for (let preflight = 0; preflight < 50; preflight += 1) expect(known.has(after, asked)).toBe(false);
+    // Those that were and those that are.
+    expect(looks).toBe(4_000);
   });
 });

@@ -11,7 +11,8 @@ import { scopeOfMember } from '../core/scopes.ts';
 import { assertNotBlocked } from './blocked.ts';
 import { demandsSecondFactor } from './second-factor-demand.ts';
 import { countFailedAuth } from './rate-limits.ts';
-import { originMatches, parseOrigin } from './origins.ts';
+import { KnownOrigins } from './known-origins.ts';
+import { parseOrigin } from './origins.ts';
 import { isMemberToken, readApiKey } from './secrets.ts';
 import { mayUseHost } from './organization-host.ts';
 import { matchOrigin } from './origin-match.ts';
@@ -276,10 +277,13 @@ function originHeader(service: Service, credentials: Credentials): string | unde
 export async function isKnownOrigin(service: Service, header: string): Promise<boolean> {
   const parsed = parseOrigin(header);
   if (!parsed.ok) return false;
-  for (const domains of (await service.configCache.allDomains()).values())
-    if (domains.some((domain) => originMatches(domain, parsed))) return true;
-  return false;
+  const domains = await service.configCache.allDomains();
+  const known = knownOrigins.get(service) ?? new KnownOrigins();
+  knownOrigins.set(service, known);
+  return known.has(domains, parsed);
 }
+
+const knownOrigins = new WeakMap<Service, KnownOrigins>();
 
 /**
  * A member by session token: in Authorization, or in the cookie of a page of this server.

@@ -240,3 +240,14 @@ export function originMatches(domain: string, origin: ParsedOrigin): boolean {
   if (domain === `${origin.host}:${origin.port}`) return true;
   return onDefaultPort && domain === origin.host;
 }
+
+/** Every text of a registered domain that covers an origin, as {@link originMatches} has it: a handful, as many as its host has dots. */
+export function coveringDomains({ origin, scheme, host, port }: ParsedOrigin): string[] {
+  const found = [origin, `${host}:${port}`];
+  if (port !== defaultPorts[scheme]) return found;
+  found.push(host);
+  if (isAddress(host)) return found;
+  for (let dot = host.indexOf('.'); dot >= 0; dot = host.indexOf('.', dot + 1))
+    found.push(`*${host.slice(dot)}`);
+  return found;
+}
