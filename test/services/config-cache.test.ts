@@ -252,6 +252,21 @@ describe('an organization that changes its settings again and again', () => {
     expect(domainsRead).toEqual([null, acme.id]);
   });
 
+  it('has no one else’s settings checked again for the next mail', async () => {
+    const { configCache } = app.service;
+    await patch(beta.application.id, inbox('help@beta.example'));
+    await patch(acme.application.id, inbox('help@acme.example'));
+    await configCache.inboxes();
+    await app.local('organizations.update', { organization: 'acme', name: 'Acme 2' });
+    const parse = vi.spyOn(JSON, 'parse');
+    const inboxes = await configCache.inboxes();
+    const parsed = parse.mock.calls.map(([text]) => text);
+    parse.mockRestore();
+    expect([...inboxes.keys()].toSorted()).toEqual(['help@acme.example', 'help@beta.example']);
+    const about = (address: string): number => parsed.filter((text) => text.includes(address)).length;
+    expect([about('help@acme.example'), about('help@beta.example')]).toEqual([1, 0]);
+  });
+
   it('makes no other member prove in a write that they still may', async () => {
     const { store } = app.service.engine;
     const write = store.write.bind(store);

@@ -11,7 +11,7 @@ import type {
 } from '../../engine/rows.ts';
 import type { ApplicationSettings } from '../../protocol/application-settings.ts';
 import { visitorBlockKey } from '../auth/blocked.ts';
-import { readSettings } from '../tenants/settings.ts';
+import { readEmailSettings, readSettings } from '../tenants/settings.ts';
 
 export interface CachedApplication {
   readonly row: ApplicationRow;
@@ -127,7 +127,10 @@ export function createConfigCache(store: Source): ConfigCache {
       organizationId === null
         ? await applications.withSetting('"inbox"')
         : await applications.byOrganization(organizationId);
-    return rows.filter(isInbox).map((row) => [row.organization_id, row] as const);
+    return rows.flatMap((row) => {
+      const address = inboxAddress(row);
+      return address === null ? [] : [[row.organization_id, { address, row }] as const];
+    });
   });
   const inboxes = combined(inboxParts, byAddress);
 
@@ -159,20 +162,27 @@ async function readBlocks({ repositories }: ReadTx, organizationId: string): Pro
   };
 }
 
-const isInbox = (row: ApplicationRow): boolean => {
-  const { mode, address } = readSettings(row).email;
-  return mode === 'inbox' && address !== null;
-};
+/** An application that takes mails, with the address at which it does: who asks for all must not read them all again. */
+interface Inbox {
+  readonly address: string;
+  readonly row: ApplicationRow;
+}
+
+function inboxAddress(row: ApplicationRow): string | null {
+  // Most have none, and settings may be long.
+  if (!row.settings.includes('"inbox"')) return null;
+  const { mode, address } = readEmailSettings(row);
+  return mode === 'inbox' ? address : null;
+}
 
 /** Where an import has brought an address that another one has, the older application keeps it. */
-function byAddress(parts: Parts<ApplicationRow>): ReadonlyMap<string, ApplicationRow> {
+function byAddress(parts: Parts<Inbox>): ReadonlyMap<string, ApplicationRow> {
   const found = new Map<string, ApplicationRow>();
-  const rows = [...parts.values()].flat();
-  rows.sort((one, other) => one.created_at - other.created_at || (one.id < other.id ? -1 : 1));
-  for (const row of rows) {
-    const { address } = readSettings(row).email;
-    if (address !== null && !found.has(address)) found.set(address, row);
-  }
+  const inboxes = [...parts.values()].flat();
+  inboxes.sort(
+    ({ row: one }, { row: other }) => one.created_at - other.created_at || (one.id < other.id ? -1 : 1),
+  );
+  for (const { address, row } of inboxes) if (!found.has(address)) found.set(address, row);
   return found;
 }
 

@@ -14,7 +14,7 @@ import { textIn } from '../notifications/texts.ts';
 import { serializeEffect } from '../outbox/deliveries.ts';
 import type { OwnerCall, ReadTx, Service, Tx } from '../service.ts';
 import { organizationQuotas } from '../tenants/quotas.ts';
-import { readSettings } from '../tenants/settings.ts';
+import { readEmailSettings } from '../tenants/settings.ts';
 import { queueMail } from './mail-effects.ts';
 import { mailRoute, mailSealPlace, noMailServer } from './mail-server.ts';
 
@@ -192,6 +192,6 @@ export async function assertInboxFree(
 ): Promise<void> {
   if (address === null) return;
   const others = await tx.repositories.applications.withSetting(address);
-  if (others.some((row) => row.id !== application.id && readSettings(row).email.address === address))
+  if (others.some((row) => row.id !== application.id && readEmailSettings(row).address === address))
     throw new ServiceError('conflict', `The address ${address} belongs to another application.`);
 }

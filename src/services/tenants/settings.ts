@@ -35,6 +35,15 @@ export function readSettings({ settings }: Pick<ApplicationRow, 'settings'>): Ap
   return applicationSettings.parse(JSON.parse(settings));
 }
 
+const ofMail = applicationSettings.pick({ email: true });
+
+/** Those of mail alone: to check all settings takes milliseconds where business hours have many exceptions. */
+export function readEmailSettings({
+  settings,
+}: Pick<ApplicationRow, 'settings'>): ApplicationSettings['email'] {
+  return ofMail.parse(JSON.parse(settings)).email;
+}
+
 /** Lays a patch over the settings; what it leaves out stays. */
 export function patchSettings(
   settings: ApplicationSettings,
