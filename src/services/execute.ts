@@ -123,7 +123,7 @@ async function refuse(error: unknown): Promise<never> {
 const scopes: Readonly<Partial<Record<OperationName, TokenScope | 'any' | 'session'>>> = requiredScopes;
 
 /** @throws ServiceError forbidden: the caller is a staff token, and this is not among what it may do */
-function assertScope(actor: Actor, name: OperationName): void {
+export function assertScope(actor: Actor, name: OperationName): void {
   if (actor.kind !== 'member' || actor.scopes === null) return;
   const needed = scopes[name] ?? 'session';
   if (needed === 'any' || (needed !== 'session' && actor.scopes.includes(needed))) return;

@@ -20,7 +20,7 @@ import { ServiceError } from '../services/core/errors.ts';
 import { focusRenewalMs } from '../services/notifications/focus.ts';
 import { anonymousName } from '../services/core/serializers.ts';
 import { readTypistName } from '../services/chat/visitors.ts';
-import { execute, executeChecked } from '../services/execute.ts';
+import { assertScope, execute, executeChecked } from '../services/execute.ts';
 import type { ParticipantCall, Service } from '../services/service.ts';
 import { closingAfter } from './closing.ts';
 import {
@@ -410,6 +410,8 @@ export class Connection {
   async #startTyping(conversationId: string): Promise<void> {
     const { service } = this.#options;
     this.#assertJoined(conversationId);
+    // The visitor is told that an answer is being written.
+    assertScope(this.actor, 'staff.messages.send');
     this.#userName = await readTypistName(service, this.actor);
     if (this.#closed) return;
     this.#typing?.get(conversationId)?.();

@@ -5,6 +5,7 @@ import { operationRow, type OperationName } from '../../src/protocol/operations.
 import { tokenScope } from '../../src/protocol/sign-in.ts';
 import { requiredScopes } from '../../src/protocol/token-scopes.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
+import { eventually } from '../helpers/eventually.ts';
 import { connectSocket, request, type Reply, type TestSocket } from '../helpers/client.ts';
 import { rowsOf } from '../helpers/database.ts';
 import {
@@ -195,7 +196,7 @@ describe('tokens', () => {
     expect(entries[1]).toMatchObject({ action: 'tokens.create', actor: `member:${ann.id}` });
   });
 
-  it('open a socket with conversations:read only, which sends only with conversations:reply', async () => {
+  it('open a socket with conversations:read only, which sends and types only with conversations:reply', async () => {
     const visitor = createVisitor(app, acme.application);
     const conversationId = await createConversation(visitor);
     await ann.call('POST', `/conversations/${conversationId}/accept`);
@@ -208,6 +209,21 @@ describe('tokens', () => {
     await socket.receives('room:joined');
     socket.send('message:send', { conversationId, content: 'hello', clientMessageId: '1' });
     expect(await socket.receives('error')).toMatchObject({ code: 'FORBIDDEN', clientMessageId: '1' });
+    const page = await visitor.connect();
+    page.send('room:join', { conversationId });
+    await page.receives('room:joined');
+    socket.send('typing:start', { conversationId });
+    await eventually(() => expect(socket.all('error')).toHaveLength(2));
+    expect(socket.all('error')[1]?.payload).toMatchObject({ code: 'FORBIDDEN', conversationId });
+    expect(socket.all('error')[1]?.payload.message).toContain('conversations:reply');
+    const both = await token(['conversations:read', 'conversations:reply']);
+    const answering = await by(both.token, 'POST', '/staff/ws-token');
+    const other = await connectSocket(app.url, answering.body.token as string);
+    other.send('room:join', { conversationId });
+    await other.receives('room:joined');
+    other.send('typing:start', { conversationId });
+    await page.receives('typing:start');
+    expect(page.all('typing:start')).toHaveLength(1);
     expect(
       (await by(send.token, 'POST', `/staff/conversations/${conversationId}/messages`, { content: 'hello' }))
         .status,
