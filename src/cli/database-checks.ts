@@ -26,7 +26,7 @@ export async function checkDatabase(config: Config, now: number): Promise<Findin
     schema(report),
     ...keeps(config, report),
     ...load(report),
-    skew(now, report.now),
+    skew(now, report.clockDifferenceMs),
     nodes(report),
   ];
 }
@@ -138,8 +138,7 @@ function load({ connectionsLeft, notifyQueue, oldestTransactionMs }: PostgresRep
   ];
 }
 
-function skew(now: number, theirs: number): Finding {
-  const apart = Math.abs(now - theirs);
+function skew(now: number, apart: number): Finding {
   return apart > maxSkewMs
     ? wrong(
         'clock',

@@ -8,6 +8,7 @@ import type { CompiledQuery } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { migrations } from '../../migrations/index.ts';
 import { compile } from '../../src/engine/postgres/compiler.ts';
+import { clockDifference } from '../../src/engine/postgres/inspect.ts';
 import { Link } from '../../src/engine/postgres/link.ts';
 import { migratePostgres } from '../../src/engine/postgres/migrate.ts';
 import { migrate } from '../../src/engine/sqlite/migrate.ts';
@@ -114,5 +115,17 @@ describe('queries', () => {
       if (said !== null) refused.push(said);
     }
     expect(refused).toEqual([]);
+  });
+});
+
+describe('the clock of the database', () => {
+  it.each([
+    ['read at the moment of the question', 1_000, 0],
+    ['read at the moment of the answer', 9_000, 0],
+    ['read in between, however long the answer took', 4_000, 0],
+    ['behind', 400, 600],
+    ['ahead', 9_700, 700],
+  ])('%s', (_name, read, apart) => {
+    expect(clockDifference(read, 1_000, 9_000)).toBe(apart);
   });
 });

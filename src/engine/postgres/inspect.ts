@@ -36,8 +36,8 @@ export interface PostgresReport {
   readonly notifyQueue: number;
   /** For how long the oldest transaction has been open, ms. */
   readonly oldestTransactionMs: number;
-  /** The database's clock, ms since the epoch. */
-  readonly now: number;
+  /** How far the database's clock is from this machine's at least, ms. */
+  readonly clockDifferenceMs: number;
   readonly sizeBytes: number;
   readonly nodes: readonly NodeRow[];
   /** When the newest row was made, ms; null where there is none. */
@@ -82,7 +82,9 @@ const facts = `select current_setting('server_version') as version,
 export async function inspectPostgres(url: string): Promise<PostgresReport> {
   return withLink(url, async (link) => {
     const { version: schema } = await readSchema(link);
+    const asked = Date.now();
     const { rows } = await link.query<Facts>({ text: facts });
+    const answered = Date.now();
     const [found] = rows;
     if (found === undefined) throw new Error('The database does not say what it is.');
     const { rows: keys } =
@@ -108,12 +110,21 @@ export async function inspectPostgres(url: string): Promise<PostgresReport> {
       connectionsLeft: found.connections_left,
       notifyQueue: found.notify_queue,
       oldestTransactionMs: found.oldest_ms,
-      now: found.now,
+      clockDifferenceMs: clockDifference(found.now, asked, answered),
       sizeBytes: found.size,
       nodes: (await hasNodeTables(link)) ? await readNodes(link) : [],
       newestTime: schema < newestSchema ? null : await newestTimeOn(url),
     };
   });
+}
+
+/**
+ * How far another clock is from this machine's at least: when it was read between two moments is not known.
+ * @param read what it said, ms since the epoch
+ * @param asked, answered by this machine's clock
+ */
+export function clockDifference(read: number, asked: number, answered: number): number {
+  return Math.max(0, asked - read, read - answered);
 }
 
 async function newestTimeOn(url: string): Promise<number | null> {
