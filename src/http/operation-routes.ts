@@ -37,7 +37,7 @@ import {
   untilClosed,
 } from './responses.ts';
 import { dropRest, receiveSlowly } from './receive-time.ts';
-import { headerValues, readCredentials, clientAddressOf } from './request.ts';
+import { headerValues, readCredentials, clientAddressOf, untilGone } from './request.ts';
 
 export interface Route {
   readonly name: OperationName;
@@ -125,7 +125,8 @@ function createServe({ name }: Route, service: Service, trustProxy: number): Ser
     const address = clientAddressOf(ctx, trustProxy);
     const asked = authenticate(service, operation, ctx, address);
     const actor = asked instanceof Promise ? await asked : asked;
-    const call = { service, actor, address, contentLimit: sizeLimits.contentRest };
+    const gone = (): AbortSignal => untilGone(ctx.req.socket);
+    const call = { service, actor, address, gone, contentLimit: sizeLimits.contentRest };
     let wantsCookie = false;
     const read = (): Promise<Record<string, unknown>> => readInput(ctx, operation, parameters);
     const readWithCookie = async (): Promise<Record<string, unknown>> => {
@@ -159,7 +160,7 @@ function createServe({ name }: Route, service: Service, trustProxy: number): Ser
 
 /**
  * Runs an operation whose answer may have any size, in a place that it has until the answer has gone. A reader who leaves
- * does not end what is being collected, so the place is held for both.
+ * ends what is being collected at its next slice only, so the place is held for both.
  * @param takeSeat called once the caller may call the operation and is within the limits
  */
 async function runLong<T>(

@@ -1,9 +1,12 @@
 // Headers and address of a request. Headers are read with all their values: of repeated ones Node's `headers` joins
 // or drops some, and two of a kind must be seen as two.
+import { setMaxListeners } from 'node:events';
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Context } from 'koa';
 import type { Credentials } from '../services/auth/authenticate.ts';
 import { clientAddress } from '../net/client-address.ts';
+import { ServiceError } from '../services/core/errors.ts';
 
 const none: readonly string[] = [];
 
@@ -53,4 +56,20 @@ export function readCredentials(ctx: Context, address: string): Credentials {
 /** @param trustProxy how many reverse proxies are in front, whose X-Forwarded-For is believed */
 export function clientAddressOf(ctx: Context, trustProxy: number): string {
   return clientAddress(ctx.req.socket.remoteAddress, ctx.req.headers['x-forwarded-for'], trustProxy);
+}
+
+const hangUps = new WeakMap<Socket, AbortSignal>();
+
+/** Aborted once a connection is closed. One for all of its requests: a client may send many at once, and hang up on all. */
+export function untilGone(socket: Socket): AbortSignal {
+  const known = hangUps.get(socket);
+  if (known !== undefined) return known;
+  const ending = new AbortController();
+  const end = (): void =>
+    ending.abort(new ServiceError('bad_request', 'The connection ended before the answer was there.'));
+  setMaxListeners(0, ending.signal);
+  if (socket.destroyed) end();
+  else socket.once('close', end);
+  hangUps.set(socket, ending.signal);
+  return ending.signal;
 }

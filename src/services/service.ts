@@ -81,6 +81,8 @@ export interface Call<A extends Actor = Actor> {
   readonly address: string | null;
   /** The WebSocket connection that it came over: its own events are not sent back to it. */
   readonly connectionId?: string | undefined;
+  /** Aborted once the caller has hung up, with what a transport answers then: long reads end. Made where it is asked for. */
+  readonly gone?: (() => AbortSignal) | undefined;
   /** The longest content that the transport takes, in UTF-16 units. */
   readonly contentLimit: number;
 }
@@ -94,5 +96,8 @@ export type ParticipantCall = Call<VisitorActor | MemberActor>;
 export type OwnerCall = Call<MemberActor | LocalActor>;
 export type HostSiteCall = Call<HostSiteActor>;
 export type AnonymousCall = Call<AnonymousActor>;
+
+/** Whom something is read for: a caller, or the server itself, which never hangs up. */
+export type Reader = Pick<Call, 'service' | 'gone'>;
 
 export type { ReadTx, Tx };

@@ -151,7 +151,7 @@ it.each(migrations.slice(0, -1).map(({ name }, index) => [index + 1, name]))(
     const sent = await execute(call, 'messages.send', { conversationId, content: 'a new one' });
     expect(sent.message.content).toBe('a new one');
     await updateSearchIndex(service);
-    expect(await searchMessages(service, ids.organization, 'parcel')).toEqual([conversationId]);
+    expect(await searchMessages({ service }, ids.organization, 'parcel')).toEqual([conversationId]);
     const found = await service.engine.store.read(async ({ repositories: { substrings } }) => {
       const query = await substrings?.query(ids.organization, 'OLD ORD');
       return substrings?.matches('subjects', query?.subjects ?? '', { after: 0, span: 100, most: 10 });

@@ -1,4 +1,6 @@
 // Owns: that a page of a log and the number of its rows are exact however long it is, and that others have the loop beside it.
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { readLogPage } from '../../src/services/core/log-pages.ts';
 import { purgeAudit } from '../../src/services/data/audit-retention.ts';
@@ -13,6 +15,7 @@ import {
   type TestMember,
   type TestOrganization,
 } from '../helpers/fixtures.ts';
+import { requestBytes } from '../helpers/raw-http.ts';
 import { ask } from '../helpers/rest-checks.ts';
 import { slowLooks, turnsDuring } from '../helpers/slow-looks.ts';
 
@@ -200,7 +203,7 @@ describe('a page and the number of all', () => {
       },
     });
     const { rows, total } = await readLogPage(
-      app.service,
+      { service: app.service },
       'acme',
       { log, filter: { webhookId } },
       { limit: 3, offset },
@@ -218,6 +221,24 @@ describe('a page and the number of all', () => {
 /** The server may be writing just then, in this very process. */
 function write(sql: string): Promise<unknown> {
   return eventually(() => rowsOf(app, sql));
+}
+
+/** Calls with each look into the assistant's log, until mocks are restored. */
+function countLooks(onLook: () => void): void {
+  const { store } = app.service.engine;
+  const read = store.read.bind(store);
+  const counted = (tx: ReadTx): ReadTx => {
+    const { aiLog } = tx.repositories;
+    const timeOf: typeof aiLog.log.timeOf = (...look) => {
+      onLook();
+      return aiLog.log.timeOf(...look);
+    };
+    return {
+      ...tx,
+      repositories: { ...tx.repositories, aiLog: { ...aiLog, log: { ...aiLog.log, timeOf } } },
+    };
+  };
+  vi.spyOn(store, 'read').mockImplementation((work) => read((tx) => work(counted(tx))));
 }
 
 describe('long ones of an organization', () => {
@@ -238,6 +259,42 @@ describe('long ones of an organization', () => {
     expect(answered.length).toBeGreaterThan(20);
     expect(new Set(answered.map(({ body }) => body.total))).toEqual(new Set([count]));
   });
+
+  it.each([1, 20])(
+    'end where their caller hangs up, and give their places back: %i of them',
+    async (asked) => {
+      slowLooks(app);
+      let looks = 0;
+      let onLook = (): void => undefined;
+      countLooks(() => {
+        looks += 1;
+        onLook();
+      });
+      await ask(app, ann, 'GET', '/admin/ai-log?limit=1');
+      const whole = looks;
+      // One of them is under way by then, and the others wait.
+      const dropAt = whole + asked + 3;
+      const { hostname, port } = new URL(app.url);
+      const socket = connect(Number(port), hostname);
+      onLook = () => {
+        if (looks === dropAt) socket.destroy();
+      };
+      const path = '/api/v1/admin/ai-log?limit=1';
+      const headers = [...Object.entries(ann.headers), ['Connection', 'keep-alive'] as const];
+      socket.write(
+        Buffer.concat(Array.from({ length: asked }, () => requestBytes(app.url, { path, headers }))),
+      );
+      await once(socket, 'close');
+      const replies = await Promise.all(
+        Array.from({ length: 20 }, () => ask(app, ann, 'GET', '/admin/ai-log?limit=1')),
+      );
+      expect(new Set(replies.map(({ status, body }) => [status, body.total].join()))).toEqual(
+        new Set([`200,${count}`]),
+      );
+      expect(looks - dropAt - 20 * whole).toBeLessThan(4);
+      expect(app.logged.join('')).not.toContain('internal error');
+    },
+  );
 
   it('that wait are looked for no further than the page needs', async () => {
     slowLooks(app);

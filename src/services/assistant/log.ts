@@ -71,7 +71,7 @@ export async function listAiLog(call: OwnerCall, input: Input<'ai.log'>): Promis
     return { organizationId: organization.id, applicationId: application?.id ?? null };
   });
   const { rows, total } = await readLogPage(
-    service,
+    call,
     filter.organizationId,
     { log: (tx) => tx.repositories.aiLog.log, filter },
     input,

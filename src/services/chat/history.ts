@@ -73,16 +73,16 @@ async function placePage(
 
 /** Counts what lies before a page, so that little of its offset is left. */
 async function passOver(
-  { service, actor }: ParticipantCall,
+  call: ParticipantCall,
   { conversationId }: Input<'messages.list'>,
   place: PagePlace,
 ): Promise<PagePlace> {
   const { organizationId, lastSeq, order } = place;
   let { afterSeq = 0, beforeSeq = lastSeq + 1, offset } = place;
-  await readInSlices(service, organizationId, async ({ repositories: { messages } }) => {
+  await readInSlices(call, organizationId, async ({ repositories: { messages } }) => {
     const stretch: HistoryStretch = {
       conversationId,
-      notes: canReadNotes(actor),
+      notes: canReadNotes(call.actor),
       afterSeq: order === 'asc' ? afterSeq : Math.max(afterSeq, beforeSeq - 1 - messagesAtOnce),
       beforeSeq: order === 'asc' ? Math.min(beforeSeq, afterSeq + 1 + messagesAtOnce) : beforeSeq,
     };
@@ -123,9 +123,10 @@ async function readPage(
  * @throws QueueFullError when too many long counts wait already
  */
 export async function countUnread(
-  { service, actor }: VisitorCall,
+  call: VisitorCall,
   { conversationId }: Input<'conversations.unread'>,
 ): Promise<Output<'conversations.unread'>> {
+  const { service, actor } = call;
   let unreadCount = 0;
   let afterSeq = 0;
   /** Counts the next of them, and says whether those were the last. */
@@ -143,6 +144,6 @@ export async function countUnread(
     return { conversation: found, isOver: await countSome(tx, found.last_seq) };
   });
   if (!isOver)
-    await readInSlices(service, conversation.organization_id, (tx) => countSome(tx, conversation.last_seq));
+    await readInSlices(call, conversation.organization_id, (tx) => countSome(tx, conversation.last_seq));
   return { unreadCount };
 }

@@ -6,7 +6,7 @@ import type { QueueSort } from '../../protocol/queue.ts';
 import type { ConversationFilter, QueuedKey, QueueStretch } from '../../engine/repositories/conversations.ts';
 import type { QueueRow } from '../../engine/rows.ts';
 import { serializeQueueItem } from '../core/serializers.ts';
-import { computeSlice } from '../core/slices.ts';
+import { readSlice } from '../core/slices.ts';
 import type { MemberCall, ReadTx } from '../service.ts';
 import { queueFilter } from './queue-filter.ts';
 import { isIndexed } from './queue-index/queue-index.ts';
@@ -46,29 +46,24 @@ function passByTag(tagId: string): Pass<QueueStretch> {
 }
 
 /** The tag that the fewest conversations have. All are walked side by side, in turns of the loop: it ends first. */
-async function rarestOf(
-  { service, actor }: MemberCall,
-  tagIds: readonly string[],
-): Promise<string | undefined> {
+async function rarestOf(call: MemberCall, tagIds: readonly string[]): Promise<string | undefined> {
   if (tagIds.length < 2) return tagIds[0];
   const most = Math.floor(rowsPerTurn / tagIds.length);
   const reached = tagIds.map((tagId) => ({ tagId, after: '' }));
   let rarest: string | undefined;
   while (rarest === undefined)
-    rarest = await computeSlice(service, actor.organizationId, () =>
-      service.engine.store.read(async ({ repositories }) => {
-        for (const place of reached) {
-          const { through, rows } = await repositories.conversations.stretchByTag(
-            place.tagId,
-            place.after,
-            most,
-          );
-          if (through === null || rows < most) return place.tagId;
-          place.after = through;
-        }
-        return undefined;
-      }),
-    );
+    rarest = await readSlice(call, call.actor.organizationId, async ({ repositories }) => {
+      for (const place of reached) {
+        const { through, rows } = await repositories.conversations.stretchByTag(
+          place.tagId,
+          place.after,
+          most,
+        );
+        if (through === null || rows < most) return place.tagId;
+        place.after = through;
+      }
+      return undefined;
+    });
   return rarest;
 }
 
@@ -141,11 +136,8 @@ async function passesFor(
 }
 
 /** The conversations with a message that has the words of a question; none where it asks for no words. */
-export async function matchingConversations(
-  { service, actor }: MemberCall,
-  text: string | undefined,
-): Promise<string[]> {
-  return text === undefined ? [] : searchMessages(service, actor.organizationId, text);
+export async function matchingConversations(call: MemberCall, text: string | undefined): Promise<string[]> {
+  return text === undefined ? [] : searchMessages(call, call.actor.organizationId, text);
 }
 
 /** How many conversations fit each of these questions. */
@@ -210,9 +202,7 @@ async function foundPage(
   const rows: QueueRow[] = [];
   for (let from = offset; from < ids.length; from += linesPerTurn) {
     const some = ids.slice(from, from + linesPerTurn);
-    const lines = await computeSlice(call.service, call.actor.organizationId, () =>
-      call.service.engine.store.read((tx) => readLines(tx, call, some)),
-    );
+    const lines = await readSlice(call, call.actor.organizationId, (tx) => readLines(tx, call, some));
     rows.push(...lines);
   }
   return { rows, total };

@@ -2,7 +2,7 @@
 // organization has, no request holds the loop.
 import { conversationStatus, mode } from '../../protocol/entities.ts';
 import type { ConversationFilter, StateStretch } from '../../engine/repositories/conversations.ts';
-import { computeSlice } from '../core/slices.ts';
+import { readSlice } from '../core/slices.ts';
 import type { MemberCall, ReadTx } from '../service.ts';
 
 /** Rows that are looked at between two turns of the loop. */
@@ -15,23 +15,21 @@ export type Pass<S> = (tx: ReadTx, most: number) => Promise<{ stretch: S; rows: 
  * @param look is called with every stretch, in the snapshot in which it was found
  */
 export async function inTurns<S>(
-  { service, actor }: MemberCall,
+  call: MemberCall,
   pass: Pass<S>,
   look: (tx: ReadTx, stretch: S) => Promise<void>,
 ): Promise<void> {
   let over = false;
   while (!over)
-    over = await computeSlice(service, actor.organizationId, () =>
-      service.engine.store.read(async (tx) => {
-        for (let left = rowsPerTurn; left > 0;) {
-          const next = await pass(tx, left);
-          if (next === null) return true;
-          await look(tx, next.stretch);
-          left -= next.rows;
-        }
-        return false;
-      }),
-    );
+    over = await readSlice(call, call.actor.organizationId, async (tx) => {
+      for (let left = rowsPerTurn; left > 0;) {
+        const next = await pass(tx, left);
+        if (next === null) return true;
+        await look(tx, next.stretch);
+        left -= next.rows;
+      }
+      return false;
+    });
 }
 
 /** What a list names: ids, or numbers. @param stretchOf some of them as a stretch */

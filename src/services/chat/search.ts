@@ -3,11 +3,11 @@
 // SQLite's tokenizer knows no words in scripts that write without blanks.
 // The index follows the event log, in moments in which little is sent, so that sending never waits for it. A search
 // brings it up to the log first.
-import type { Service, Tx } from '../service.ts';
+import type { Reader, Service, Tx } from '../service.ts';
 import type { SearchStretch, WordQuery } from '../../engine/repositories/search.ts';
 import type { UnindexedMessage } from '../../engine/rows.ts';
 import { readLogPage } from '../core/event-log.ts';
-import { computeSlice, writeSlice, type SliceBudget } from '../core/slices.ts';
+import { readSlice, writeSlice, type SliceBudget } from '../core/slices.ts';
 import { spanAfter } from './search-span.ts';
 
 // Made when it is first needed: a command that searches nothing should not wait for it.
@@ -74,14 +74,14 @@ const perTurn = { endings: 100, matches: 500, matchesBesideMany: 150 };
  * @param text what a person typed
  */
 export async function searchMessages(
-  service: Service,
+  reader: Reader,
   organizationId: string,
   text: string,
 ): Promise<string[]> {
   const typed = searchQuery(text);
   if (typed === null) return [];
-  const { store, clock, pace } = service.engine;
-  const query = { ...typed, endings: await findEndings(service, organizationId, typed.prefix) };
+  const { clock, pace } = reader.service.engine;
+  const query = { ...typed, endings: await findEndings(reader, organizationId, typed.prefix) };
   const found = new Set<string>();
   let matches = 0;
   // Of one word, or one of several, each entry that is looked at is a match: so many are looked at as are enough.
@@ -90,11 +90,9 @@ export async function searchMessages(
   for (;;) {
     const asked = pace.hasManyUsers() ? { ...next, most: perTurn.matchesBesideMany } : next;
     let took = 0;
-    const { conversations, before } = await computeSlice(service, organizationId, async () => {
+    const { conversations, before } = await readSlice(reader, organizationId, async ({ repositories }) => {
       const began = clock.monotonic();
-      const answer = await store.read(({ repositories }) =>
-        repositories.search.matches(query, organizationId, asked),
-      );
+      const answer = await repositories.search.matches(query, organizationId, asked);
       took = clock.monotonic() - began;
       return answer;
     });
@@ -107,16 +105,14 @@ export async function searchMessages(
 
 /** The words that begin as the last one that was typed; undefined: the database finds beginnings by itself. */
 async function findEndings(
-  service: Service,
+  reader: Reader,
   organizationId: string,
   prefix: string,
 ): Promise<string[] | undefined> {
   const endings: string[] = [];
   for (;;) {
-    const some = await computeSlice(service, organizationId, () =>
-      service.engine.store.read(({ repositories: { search } }) =>
-        search.endings(prefix, organizationId, endings.at(-1) ?? null, perTurn.endings),
-      ),
+    const some = await readSlice(reader, organizationId, ({ repositories: { search } }) =>
+      search.endings(prefix, organizationId, endings.at(-1) ?? null, perTurn.endings),
     );
     if (some === null) return undefined;
     endings.push(...some);

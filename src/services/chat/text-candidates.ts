@@ -2,7 +2,7 @@
 // names. Where fewer are to be looked at anyway, as those that wait, the index is not asked to the end.
 import type { ConversationFilter, QueueStretch } from '../../engine/repositories/conversations.ts';
 import type { SubstringSource } from '../../engine/repositories/substrings.ts';
-import { computeSlice, type SliceBudget } from '../core/slices.ts';
+import { readSlice, type SliceBudget } from '../core/slices.ts';
 import type { MemberCall, ReadTx } from '../service.ts';
 import { Bits } from './queue-index/bits.ts';
 import { inTurns, passByList, type Pass } from './queue-stretches.ts';
@@ -45,18 +45,15 @@ export async function passByText(
   filter: ConversationFilter & { readonly text: string },
   others: Pass<QueueStretch>,
 ): Promise<Pass<QueueStretch> | null> {
-  const { service, actor } = call;
   const found = { subjects: new Bits(), visitors: new Bits() };
   const progress: Progress = { found, parts: null, counted: 0 };
   let outcome: 'more' | 'found' | 'too many' = 'more';
   while (outcome === 'more')
-    outcome = await computeSlice(service, actor.organizationId, (full) =>
-      service.engine.store.read(async (tx) => {
-        const some = await findSome(call, tx, progress, filter, full);
-        if (some === 'too many') return some;
-        return (await costsLess(tx, progress, filter, others)) ? 'too many' : some;
-      }),
-    );
+    outcome = await readSlice(call, call.actor.organizationId, async (tx, full) => {
+      const some = await findSome(call, tx, progress, filter, full);
+      if (some === 'too many') return some;
+      return (await costsLess(tx, progress, filter, others)) ? 'too many' : some;
+    });
   if (outcome === 'too many') return null;
   return passByCandidates(found, await placesOf(call, found, filter.matching));
 }

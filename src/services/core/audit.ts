@@ -44,7 +44,7 @@ export async function listAudit(call: OwnerCall, input: Input<'audit.list'>): Pr
     ? null
     : (await store.read((tx) => accessOrganization(tx, call.actor, input.organization))).id;
   const { rows, total } = await readLogPage(
-    call.service,
+    call,
     organizationId ?? 'server',
     {
       log: (tx) => tx.repositories.audit.log,

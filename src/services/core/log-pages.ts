@@ -1,7 +1,7 @@
 // Pages of logs, newest first, with the number of all that fit. A log may have a million rows, and to count them, or to pass
 // over those in front of a page, takes up to two seconds: so it is gone through in stretches, between which others have the loop.
 import { wholeLog, type LogStretches } from '../../engine/repositories/log-stretches.ts';
-import type { ReadTx, Service } from '../service.ts';
+import type { Reader, ReadTx } from '../service.ts';
 import { readInSlices } from './slices.ts';
 
 /** Rows of one stretch, but for those that were made within the same ms as its last. */
@@ -25,7 +25,7 @@ export interface LogQuestion<Filter, Row> {
  * @throws QueueFullError when too many long ones wait already
  */
 export async function readLogPage<Filter, Row>(
-  service: Service,
+  reader: Reader,
   turnOf: string,
   {
     log: logOf,
@@ -39,7 +39,7 @@ export async function readLogPage<Filter, Row>(
   const rows: Row[] = [];
   let seen = 0;
   let before = end;
-  await readInSlices(service, turnOf, async (tx) => {
+  await readInSlices(reader, turnOf, async (tx) => {
     const log = logOf(tx);
     const begin = await log.timeOf(filter, { from, before }, rowsOfStretch);
     const stretch = { from: begin ?? from, before };
@@ -58,9 +58,9 @@ export async function readLogPage<Filter, Row>(
  * @throws QueueFullError when too many long ones wait already
  */
 export async function countLog<Filter, Row>(
-  service: Service,
+  reader: Reader,
   turnOf: string,
   question: LogQuestion<Filter, Row>,
 ): Promise<number> {
-  return (await readLogPage(service, turnOf, question, { limit: 0, offset: 0 })).total;
+  return (await readLogPage(reader, turnOf, question, { limit: 0, offset: 0 })).total;
 }

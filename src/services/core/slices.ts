@@ -3,7 +3,7 @@
 import { setImmediate as yieldToLoop, setTimeout as sleep } from 'node:timers/promises';
 import type { OrganizationScope, ReadTx, Tx } from '../../engine/engine.ts';
 import { createFairLimit, type FairLimit } from '../../net/fair-limit.ts';
-import type { Service } from '../service.ts';
+import type { Reader, Service } from '../service.ts';
 
 /** A slice ends after so long, or so many rows: the write lock must be free again within 50 ms. */
 const maxSliceMs = 15;
@@ -30,7 +30,7 @@ const turns = { maxRunning: 1, maxRunningPerKey: 1, maxWaiting: Infinity, maxWai
 
 /**
  * Of reads that take more than a slice, one at a time for each organization: the slices of many would leave little to its
- * other lists, and one that asks and goes leaves no more behind than may wait.
+ * other lists. A caller who hangs up gives the place back.
  */
 const longReadTurns = {
   maxRunning: Infinity,
@@ -110,34 +110,42 @@ export function computeSlice<T>(
 }
 
 /**
- * Reads in slices until all is read, each in a snapshot of its own.
+ * Reads one part of something longer, in a slice and a snapshot of its own.
+ * @throws what the signal says once the caller is gone: then the rest need not be read
+ */
+export async function readSlice<T>(
+  { service, gone }: Reader,
+  organization: string,
+  work: (tx: ReadTx, full: SliceBudget) => Promise<T>,
+): Promise<T> {
+  gone?.().throwIfAborted();
+  return computeSlice(service, organization, (full) => service.engine.store.read((tx) => work(tx, full)));
+}
+
+/**
+ * Reads in slices until all is read, each in a snapshot of its own. Ends, and waits no longer, once the caller is gone.
  * @param readSome reads a part, and says whether it was the last. A snapshot that is lost is read again: what readSome keeps
  *   changes after its last query
  * @throws QueueFullError when too many long reads of the organization wait already
  */
 export async function readInSlices(
-  service: Service,
+  reader: Reader,
   organization: string,
   readSome: (tx: ReadTx) => Promise<boolean>,
 ): Promise<void> {
-  const { engine } = service;
-  const readSlice = (): Promise<boolean> =>
-    computeSlice(service, organization, (full) =>
-      engine.store.read(async (tx) => {
-        for (;;) {
-          if (await readSome(tx)) return true;
-          if (full(1)) return false;
-        }
-      }),
-    );
-  if (await readSlice()) return;
-  await limitOf(
-    longReads,
-    engine,
-    longReadTurns,
-  )(organization, async () => {
-    while (!(await readSlice()));
-  });
+  const readPart = (): Promise<boolean> =>
+    readSlice(reader, organization, async (tx, full) => {
+      for (;;) {
+        if (await readSome(tx)) return true;
+        if (full(1)) return false;
+      }
+    });
+  if (await readPart()) return;
+  const inTurn = limitOf(longReads, reader.service.engine, longReadTurns);
+  const readRest = async (): Promise<void> => {
+    while (!(await readPart()));
+  };
+  await inTurn(organization, readRest, reader.gone?.());
 }
 
 /**

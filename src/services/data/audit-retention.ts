@@ -24,9 +24,9 @@ export async function purgeAudit(
   if (retentionDays === null) return { retentionDays, state: 'kept', entries: 0 };
   const before = now - retentionDays * dayMs;
   const all = { log: (tx: ReadTx) => tx.repositories.audit.log, filter: { organizationId: null } };
-  const due = await countLog(service, 'server', { ...all, before });
+  const due = await countLog({ service }, 'server', { ...all, before });
   if (due === 0) return { retentionDays, state: 'kept', entries: 0 };
-  if (options.force !== true && due > (await countLog(service, 'server', { ...all, from: before })))
+  if (options.force !== true && due > (await countLog({ service }, 'server', { ...all, from: before })))
     return { retentionDays, state: 'held', entries: due };
   if (options.dryRun === true) return { retentionDays, state: 'purged', entries: due };
   let entries = 0;

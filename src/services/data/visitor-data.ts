@@ -8,7 +8,7 @@ import { whileAllowed, writeAs } from '../auth/standing.ts';
 import { audit } from '../core/audit.ts';
 import { removeDueBytes } from '../files/file-job.ts';
 import { badField, notFound } from '../core/errors.ts';
-import { computeSlice, removeInSlices, walkLogInSlices } from '../core/slices.ts';
+import { readSlice, removeInSlices, walkLogInSlices } from '../core/slices.ts';
 import { isoTime, serializeConversation, serializeMessage, serializeVisitor } from '../core/serializers.ts';
 import { copyRetentionMs } from './retention.ts';
 import type { OwnerCall, ReadTx, Service, Tx } from '../service.ts';
@@ -58,7 +58,7 @@ export async function exportVisitor(
 ): Promise<Output<'visitors.export'>> {
   const { store, clock } = call.service.engine;
   const visitor = await store.read((tx) => accessVisitorData(tx, call, input));
-  const data = await collectVisitorData(call.service, visitor);
+  const data = await collectVisitorData(call, visitor);
   await writeAs(call, { organization: visitor.organization_id }, (tx) =>
     audit(tx, call, {
       organizationId: visitor.organization_id,
@@ -69,16 +69,18 @@ export async function exportVisitor(
   return { ...data, exportedAt: isoTime(clock.now()) };
 }
 
+/** Reads a part of what a visitor has, in a slice of its own. */
+type ReadPart = <T>(work: (tx: ReadTx) => Promise<T>) => Promise<T>;
+
 /** In slices: a visitor has any number of conversations, and a conversation any number of messages. */
 async function collectVisitorData(
-  service: Service,
+  call: OwnerCall,
   row: VisitorRow,
 ): Promise<Omit<Output<'visitors.export'>, 'exportedAt'>> {
-  const readSlice = <T>(work: (tx: ReadTx) => Promise<T>): Promise<T> =>
-    computeSlice(service, row.organization_id, () => service.engine.store.read(work));
+  const readPart: ReadPart = (work) => readSlice(call, row.organization_id, work);
   const conversations: Output<'visitors.export'>['conversations'] = [];
-  for (const conversation of await readSlice((tx) => tx.repositories.visitorData.conversations(row.id))) {
-    const { reading, present } = await readSlice(async ({ repositories: { participants } }) => ({
+  for (const conversation of await readPart((tx) => tx.repositories.visitorData.conversations(row.id))) {
+    const { reading, present } = await readPart(async ({ repositories: { participants } }) => ({
       reading: await participants.get(conversation.id, row.visitor_id),
       present: await participants.present(conversation.id),
     }));
@@ -86,10 +88,10 @@ async function collectVisitorData(
       ...serializeConversation(conversation, present),
       resolvedAt: conversation.resolved_at === null ? null : isoTime(conversation.resolved_at),
       lastReadMessageId: reading?.last_read_message_id ?? null,
-      messages: await allMessages(service, readSlice, conversation),
+      messages: await allMessages(call.service, readPart, conversation),
     });
   }
-  return readSlice(async ({ repositories }) => {
+  return readPart(async ({ repositories }) => {
     const access = await repositories.visitorData.access(auditSubject(row));
     return {
       visitor: {
@@ -121,13 +123,13 @@ function serializeAssistantQuestion(row: AiLogRow): Output<'visitors.export'>['a
 
 async function allMessages(
   service: Service,
-  readSlice: <T>(work: (tx: ReadTx) => Promise<T>) => Promise<T>,
+  readPart: ReadPart,
   { id: conversationId }: ConversationRow,
 ): Promise<Message[]> {
   const messages: Message[] = [];
   for (let afterSeq = 0; ;) {
     const after = afterSeq;
-    const page = await readSlice(async (tx) => {
+    const page = await readPart(async (tx) => {
       const rows = await tx.repositories.messages.page({
         conversationId,
         notes: false,

@@ -37,12 +37,13 @@ interface ListInput {
 }
 
 async function list(
-  { service, actor }: OwnerCall,
+  call: OwnerCall,
   { organization, kind, status, limit, offset }: ListInput,
 ): Promise<{ rows: OutboxEffect[]; total: number; limit: number; offset: number }> {
-  const { id } = await service.engine.store.read((tx) => accessOrganization(tx, actor, organization));
+  const { store } = call.service.engine;
+  const { id } = await store.read((tx) => accessOrganization(tx, call.actor, organization));
   const { rows, total } = await readLogPage(
-    service,
+    call,
     id,
     {
       log: (tx) => tx.repositories.effects.log,

@@ -12,8 +12,8 @@ import { badField, ServiceError } from '../core/errors.ts';
 import { demandsSecondFactor } from '../auth/second-factor-demand.ts';
 import { organizationQuotas } from './quotas.ts';
 import { isoTime, serializeOrganization } from '../core/serializers.ts';
-import { computeSlice } from '../core/slices.ts';
-import type { OwnerCall, ReadTx, Service, Tx } from '../service.ts';
+import { readSlice } from '../core/slices.ts';
+import type { OwnerCall, ReadTx, Tx } from '../service.ts';
 
 /** @throws ServiceError bad_request (slug), conflict (slug taken) */
 export async function createOrganization(
@@ -262,8 +262,7 @@ export async function organizationUsage(
   const today = new Date(now);
   const from = Date.UTC(today.getUTCFullYear(), today.getUTCMonth(), 1);
   const used: Usage = { conversations: 0, messages: 0, storage: 0, visitors: new Set() };
-  for (const mode of ['live', 'test'] as const)
-    await addUsage(call.service, row.id, mode, from, now + 1, used);
+  for (const mode of ['live', 'test'] as const) await addUsage(call, row.id, mode, from, now + 1, used);
   const { counts, totals } = await store.read(async ({ repositories }) => ({
     counts: await repositories.organizations.counts(row.id),
     totals: await repositories.files.totals(row.id),
@@ -291,41 +290,38 @@ interface Usage {
 
 /** In slices: an organization has any number of conversations, and a conversation any number of messages. */
 async function addUsage(
-  service: Service,
+  call: OwnerCall,
   organizationId: string,
   mode: Mode,
   from: number,
   to: number,
   used: Usage,
 ): Promise<void> {
-  const { store } = service.engine;
   // Test data counts for nothing but its storage.
   const live = mode === 'live';
   let cursor: RetentionCursor = { created_at: -1, id: '' };
   let after = 0;
   let left = true;
   while (left)
-    left = await computeSlice(service, organizationId, (full) =>
-      store.read(async ({ repositories: { organizations } }) => {
-        const page = await organizations.conversations(organizationId, mode, cursor, usagePage);
-        for (const one of page) {
-          for (;;) {
-            const some = await organizations.messageUsage(one.id, from, to, after, usageMessages);
-            used.storage += some.storage;
-            if (live) used.messages += some.messages;
-            if (live && some.messages > 0) used.visitors.add(one.visitor_key);
-            if (some.last === null) break;
-            after = some.last;
-            // The walk has not passed this conversation yet: the next slice goes on in it.
-            if (full(usageRows)) return true;
-          }
-          if (live && one.created_at >= from && one.created_at < to) used.conversations += 1;
-          cursor = one;
-          after = 0;
+    left = await readSlice(call, organizationId, async ({ repositories: { organizations } }, full) => {
+      const page = await organizations.conversations(organizationId, mode, cursor, usagePage);
+      for (const one of page) {
+        for (;;) {
+          const some = await organizations.messageUsage(one.id, from, to, after, usageMessages);
+          used.storage += some.storage;
+          if (live) used.messages += some.messages;
+          if (live && some.messages > 0) used.visitors.add(one.visitor_key);
+          if (some.last === null) break;
+          after = some.last;
+          // The walk has not passed this conversation yet: the next slice goes on in it.
+          if (full(usageRows)) return true;
         }
-        return page.length === usagePage;
-      }),
-    );
+        if (live && one.created_at >= from && one.created_at < to) used.conversations += 1;
+        cursor = one;
+        after = 0;
+      }
+      return page.length === usagePage;
+    });
 }
 
 /**

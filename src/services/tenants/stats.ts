@@ -4,8 +4,8 @@ import type { RetentionCursor } from '../../engine/rows.ts';
 import type { Input, Output } from '../../protocol/operations.ts';
 import { badField } from '../core/errors.ts';
 import { isoTime } from '../core/serializers.ts';
-import { computeSlice } from '../core/slices.ts';
-import type { OwnerCall, ReadTx, Service } from '../service.ts';
+import { readSlice } from '../core/slices.ts';
+import type { OwnerCall, ReadTx } from '../service.ts';
 import { accessOrganization } from '../core/access.ts';
 
 const defaultSpanMs = 30 * 86_400_000;
@@ -39,7 +39,7 @@ export async function organizationStats(
   const whole = emptyFigures();
   const byApplication = new Map<string, Figures>();
   const byMember = new Map<string, Figures>();
-  await forEachConversation(call.service, organization.id, from, to, (row) => {
+  await forEachConversation(call, organization.id, from, to, (row) => {
     const application = figuresOf(byApplication, row.application_id);
     const member = row.resolved_by === null ? [] : [figuresOf(byMember, row.resolved_by)];
     if (within(row.created_at)) for (const one of [whole, application]) one.opened += 1;
@@ -79,7 +79,7 @@ type Row = Awaited<ReturnType<ReadTx['repositories']['stats']['conversations']>>
 
 /** Page by page: an organization has any number of conversations. */
 async function forEachConversation(
-  service: Service,
+  call: OwnerCall,
   organizationId: string,
   from: number,
   to: number,
@@ -88,10 +88,8 @@ async function forEachConversation(
   let cursor: RetentionCursor | null = { created_at: -1, id: '' };
   while (cursor !== null) {
     const after: RetentionCursor = cursor;
-    cursor = await computeSlice(service, organizationId, async () => {
-      const rows = await service.engine.store.read(({ repositories }) =>
-        repositories.stats.conversations(organizationId, from, to, after, pageSize),
-      );
+    cursor = await readSlice(call, organizationId, async ({ repositories }) => {
+      const rows = await repositories.stats.conversations(organizationId, from, to, after, pageSize);
       for (const row of rows) look(row);
       return rows.length < pageSize ? null : (rows.at(-1) ?? null);
     });

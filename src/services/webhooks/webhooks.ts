@@ -10,10 +10,10 @@ import { badField, ServiceError, notFound } from '../core/errors.ts';
 import { countLog, readLogPage, type LogQuestion } from '../core/log-pages.ts';
 import { scopeOfWebhook } from '../core/scopes.ts';
 import { isoTime } from '../core/serializers.ts';
-import { computeSlice, removeInSlices, type SliceOwner } from '../core/slices.ts';
+import { readSlice, removeInSlices, type SliceOwner } from '../core/slices.ts';
 import { whileAllowed, writeAs } from '../auth/standing.ts';
 import { parseIpHost, isLocalHostname, isPublicAddress } from '../../net/ip-ranges.ts';
-import type { OwnerCall, Service, Tx } from '../service.ts';
+import type { OwnerCall, Reader, Service, Tx } from '../service.ts';
 import { createWebhookSecret } from './signature.ts';
 
 /** Every event of the log can be sent but what only staff in a room hear: a new type that is missing in the contract does not compile. */
@@ -127,18 +127,16 @@ function deliveryLog(filter: DeliveryFilter): LogQuestion<DeliveryFilter, Webhoo
 }
 
 /** How many deliveries of a webhook wait; undefined: more than are counted in one look. */
-async function countFewWaiting(service: Service, row: WebhookRow): Promise<number | undefined> {
-  const waiting = await computeSlice(service, row.organization_id, () =>
-    service.engine.store.read(({ repositories }) =>
-      repositories.webhooks.countWaiting(row.id, mostInOneLook + 1),
-    ),
+async function countFewWaiting(reader: Reader, row: WebhookRow): Promise<number | undefined> {
+  const waiting = await readSlice(reader, row.organization_id, ({ repositories }) =>
+    repositories.webhooks.countWaiting(row.id, mostInOneLook + 1),
   );
   return waiting > mostInOneLook ? undefined : waiting;
 }
 
-async function countAllWaiting(service: Service, row: WebhookRow): Promise<number> {
+async function countAllWaiting(reader: Reader, row: WebhookRow): Promise<number> {
   const log = deliveryLog({ webhookId: row.id, status: 'waiting' });
-  return (await countFewWaiting(service, row)) ?? countLog(service, row.organization_id, log);
+  return (await countFewWaiting(reader, row)) ?? countLog(reader, row.organization_id, log);
 }
 
 /**
@@ -150,8 +148,9 @@ export async function countWaiting(
   { service, actor }: OwnerCall,
   { webhookId }: Input<'webhooks.get'>,
 ): Promise<number> {
+  // Also for a caller who has hung up: the change that it goes before is made all the same.
   return countAllWaiting(
-    service,
+    { service },
     await service.engine.store.read((tx) => accessWebhook(tx, actor, webhookId)),
   );
 }
@@ -198,26 +197,28 @@ export async function createWebhook(
 }
 
 export async function listWebhooks(
-  { service, actor }: OwnerCall,
+  call: OwnerCall,
   { organization, limit, offset }: Input<'webhooks.list'>,
 ): Promise<Output<'webhooks.list'>> {
+  const { service, actor } = call;
   const { rows, total } = await service.engine.store.read(async (tx) => {
     const { id } = await accessOrganization(tx, actor, organization);
     const { webhooks } = tx.repositories;
     return { rows: await webhooks.byOrganization(id, limit, offset), total: await webhooks.count(id) };
   });
   const webhooks: Webhook[] = [];
-  for (const row of rows) webhooks.push(serializeWebhook(service, row, await countAllWaiting(service, row)));
+  for (const row of rows) webhooks.push(serializeWebhook(service, row, await countAllWaiting(call, row)));
   return { webhooks, total, limit, offset };
 }
 
 /** @throws ServiceError not_found */
 export async function getWebhook(
-  { service, actor }: OwnerCall,
+  call: OwnerCall,
   { webhookId }: Input<'webhooks.get'>,
 ): Promise<Output<'webhooks.get'>> {
+  const { service, actor } = call;
   const row = await service.engine.store.read((tx) => accessWebhook(tx, actor, webhookId));
-  return serializeWebhook(service, row, await countAllWaiting(service, row));
+  return serializeWebhook(service, row, await countAllWaiting(call, row));
 }
 
 /**
@@ -426,17 +427,18 @@ function assertEnabled(row: WebhookRow): void {
 
 /** The log of deliveries, newest first; 30 days long. */
 export async function listDeliveries(
-  { service, actor }: OwnerCall,
+  call: OwnerCall,
   { webhookId, status, limit, offset }: Input<'webhooks.deliveries'>,
 ): Promise<Output<'webhooks.deliveries'>> {
+  const { service, actor } = call;
   const webhook = await service.engine.store.read((tx) => accessWebhook(tx, actor, webhookId));
   const { rows, total } = await readLogPage(
-    service,
+    call,
     webhook.organization_id,
     {
       ...deliveryLog({ webhookId, status }),
       // These are among the newest of the log: with their number it need not be gone through to its end.
-      known: status === 'waiting' ? await countFewWaiting(service, webhook) : undefined,
+      known: status === 'waiting' ? await countFewWaiting(call, webhook) : undefined,
     },
     { limit, offset },
   );

@@ -22,16 +22,17 @@ import { indexTerms } from './retrieval/terms.ts';
  * @throws ServiceError not_found
  */
 export async function listGaps(
-  { service, actor }: OwnerCall,
+  call: OwnerCall,
   { applicationId, limit, offset }: Input<'knowledge.gaps'>,
 ): Promise<Output<'knowledge.gaps'>> {
+  const { service, actor } = call;
   const { store } = service.engine;
   const { application, rows } = await store.read(async (tx) => ({
     application: await accessApplication(tx, actor, applicationId),
     rows: await tx.repositories.aiLog.gaps(applicationId, assistantLimits.gapEntries),
   }));
   const alike = groupAlike(rows.map(({ question }) => question));
-  const found = await inSlices(service, application.organization_id, alike);
+  const found = await inSlices(call, application.organization_id, alike);
   const groups = found
     .map((members) => members.flatMap((at) => rows[at] ?? []))
     .toSorted((one, other) => other.length - one.length);
@@ -47,11 +48,12 @@ export async function listGaps(
 
 /** Runs what goes step by step in its organization's turn, and lets others in. */
 async function inSlices<T>(
-  service: Service,
+  { service, gone }: OwnerCall,
   organizationId: string,
   steps: Generator<void, T, void>,
 ): Promise<T> {
   for (;;) {
+    gone?.().throwIfAborted();
     const step = await computeSlice(service, organizationId, (full) => {
       for (;;) {
         const next = steps.next();

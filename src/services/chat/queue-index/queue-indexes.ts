@@ -4,7 +4,7 @@
 // used for longest goes first, and an organization that is too large has none.
 import type { CommittedEvent, Engine, ReadTx } from '../../../engine/engine.ts';
 import { readLogPage } from '../../core/event-log.ts';
-import { computeSlice } from '../../core/slices.ts';
+import { readSlice } from '../../core/slices.ts';
 import type { MemberCall, Service } from '../../service.ts';
 import { inTurns, passByState } from '../queue-stretches.ts';
 import { QueueIndex } from './queue-index.ts';
@@ -81,12 +81,10 @@ class QueueIndexes {
     for (;;) {
       const kept = await this.#find(call);
       if (kept === null) return undefined;
-      const answer = await computeSlice(this.#service, organizationId, () =>
-        this.#service.engine.store.read(async (tx) => {
-          if (!(await this.#freshen(tx, organizationId, kept))) return null;
-          return { value: await ask(kept.index, tx) };
-        }),
-      );
+      const answer = await readSlice(call, organizationId, async (tx) => {
+        if (!(await this.#freshen(tx, organizationId, kept))) return null;
+        return { value: await ask(kept.index, tx) };
+      });
       if (answer !== null) return answer.value;
     }
   }
@@ -128,7 +126,9 @@ class QueueIndexes {
     const { organizationId } = call.actor;
     // What was noted before this turn is in what is read from now on.
     await Promise.resolve();
-    await inTurns(call, passByState(organizationId, {}), async ({ repositories }, stretch) => {
+    // Others wait for the same index: it is made also where the one who asked first hangs up.
+    const forAll = { ...call, gone: undefined };
+    await inTurns(forAll, passByState(organizationId, {}), async ({ repositories }, stretch) => {
       if (index.size > maxConversations.one) return;
       for (const facets of await repositories.conversations.facetsOfStretch(organizationId, stretch))
         index.put(facets);
