@@ -75,7 +75,10 @@ export function createApp(config: Config, overrides: AppOverrides = {}): App {
         service,
         cancelModelRequests: withdrawQuestions,
         close,
-      } = await openService(config, 'server', () => baseUrl, overrides);
+      } = await openService(config, 'server', () => baseUrl, {
+        ...overrides,
+        onCheckpointThread: (failure) => logCheckpointThread(log, failure),
+      });
       undo.push(close);
       for (const startJob of backgroundJobs(service, log))
         undo.push(service.engine.jobs.whileLeading(startJob));
@@ -214,6 +217,15 @@ function backgroundJobs(service: Service, log: Log): (() => () => Promise<void> 
       }),
     () => startWebhookDelivery(service, send, onError('webhooks could not be delivered')),
   ];
+}
+
+function logCheckpointThread(log: Log, failure: string | null): void {
+  if (failure === null) log.info('the thread that moves the log of the database works again');
+  else
+    log.warn(
+      { why: failure },
+      'the thread that moves the log of the database fails, so that messages may wait for it and the file deskbell.db-wal may grow; it is tried again. Look at the limits of threads and memory, and at the disk: deskbell doctor',
+    );
 }
 
 /** Logs what was removed, and warns of each organization whose purge waits for a confirmation. */

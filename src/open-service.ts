@@ -21,6 +21,8 @@ export interface ServiceOverrides {
   readonly clock?: Clock | undefined;
   /** log2 of scrypt's N; tests lower it. */
   readonly passwordCost?: number | undefined;
+  /** Told once why the thread fails that moves the database's log into it, and once with null when it works again. */
+  readonly onCheckpointThread?: ((failure: string | null) => void) | undefined;
   /** Puts something around the engine; tests do. */
   readonly wrapEngine?: ((engine: Engine) => Promise<Engine>) | undefined;
 }
@@ -53,7 +55,11 @@ export async function openService(
   };
   const opened =
     config.databaseUrl === null
-      ? await openEngine({ ...engineOptions, folder: config.data })
+      ? await openEngine({
+          ...engineOptions,
+          folder: config.data,
+          onCheckpointThread: overrides.onCheckpointThread,
+        })
       : await openDatabaseEngine({
           ...engineOptions,
           url: config.databaseUrl.reveal(),

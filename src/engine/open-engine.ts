@@ -73,6 +73,8 @@ interface CommonOptions {
 
 export interface EngineOptions extends CommonOptions {
   readonly folder: string;
+  /** Told once why the thread fails that moves the log into the database, and once with null when it works again. */
+  readonly onCheckpointThread?: ((failure: string | null) => void) | undefined;
 }
 
 export interface DatabaseEngineOptions extends CommonOptions {
@@ -246,6 +248,7 @@ async function openStore(options: EngineOptions, pace: Pace): Promise<SqliteStor
     isServer: server,
     pollIntervalMs: server ? 200 : 0,
     onUsersCommitted: (commit) => pace.usersCommitted(commit),
+    onCheckpointThread: options.onCheckpointThread,
   });
 }
 

@@ -1,9 +1,10 @@
 // The log moves into the database while writing goes on: it stays small, and the loop never moves much of it at once.
 import { EventEmitter } from 'node:events';
 import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -21,7 +22,10 @@ import {
 } from '../../src/engine/sqlite/checkpoints.ts';
 import { openConnection } from '../../src/engine/sqlite/connection.ts';
 import { LogFile, logPieceBytes } from '../../src/engine/sqlite/log-file.ts';
+import { startApp } from '../helpers/app.ts';
 import { createTestClock, type TestClock } from '../helpers/clock.ts';
+import { eventually } from '../helpers/eventually.ts';
+import { createConversation, createMessage, createOrganization, createVisitor } from '../helpers/fixtures.ts';
 
 const pageBytes = 4_096;
 
@@ -429,12 +433,50 @@ describe('between commits', () => {
   it('all is moved between commits while the system gives none, and one is tried again later', async () => {
     // A file that is not there: the thread ends with an error.
     const file = join(folder, 'none', 'other.db');
-    const checkpoints = new Checkpoints({ file, durability: 'full', clock, writer });
+    const told: (string | null)[] = [];
+    const checkpoints = new Checkpoints({
+      file,
+      durability: 'full',
+      clock,
+      writer,
+      onThread: (failure) => told.push(failure),
+    });
     expect(commitMuch(checkpoints)).toBeGreaterThan(mostPages);
     await expect.poll(() => commitMuch(checkpoints)).toBe(0);
     for (let time = 0; time < 5; time += 1) expect(commitMuch(checkpoints)).toBe(0);
     clock.advance(60_000);
     expect(commitMuch(checkpoints)).toBeGreaterThan(mostPages);
+    await expect.poll(() => commitMuch(checkpoints)).toBe(0);
+    // Twice it has failed, and once it is told.
+    expect(told).toEqual([expect.stringContaining('directory does not exist')]);
+    await checkpoints.close();
+  });
+
+  it('what storage refuses it is told once, and once more that it works again', async () => {
+    const answers = ['disk I/O error', 'disk I/O error', null, null, 'database or disk is full'];
+    const told: (string | null)[] = [];
+    const startThread = (): Worker => {
+      const thread = Object.assign(new EventEmitter(), {
+        postMessage: (order: CheckpointOrder) => {
+          if (order === 'move') thread.emit('message', answers.shift());
+          else thread.emit('exit');
+        },
+      });
+      return thread as unknown as Worker;
+    };
+    const checkpoints = new Checkpoints({
+      file: join(folder, 'other.db'),
+      durability: 'full',
+      clock,
+      writer,
+      startThread,
+      onThread: (failure) => told.push(failure),
+    });
+    while (answers.length > 0) {
+      commitMuch(checkpoints);
+      await nextTurn();
+    }
+    expect(told).toEqual(['disk I/O error', null, 'database or disk is full']);
     await checkpoints.close();
   });
 
@@ -633,4 +675,42 @@ describe('between commits', () => {
     for (const pages of commits(400, 25)) commit(pages);
     expect(looks).toBeLessThan(400 / 3);
   });
+});
+
+it('a server logs a spell of failure once, and its end', async () => {
+  const app = await startApp({ engine: 'sqlite' });
+  const lines = (): string[] => app.logged.filter((line) => line.includes('the thread that moves the log'));
+  const visitor = createVisitor(app, (await createOrganization(app, 'acme')).application);
+  const id = await createConversation(visitor);
+  const other = openConnection(databaseFile(app.folder), { durability: 'normal', lockTimeoutMs: 1_000 });
+  other.pragma('wal_autocheckpoint = 0');
+  other.exec('create table much (value)');
+  /** Leaves a long log, and has the server look at it. */
+  const fillLog = async (): Promise<void> => {
+    other.prepare('insert into much values (randomblob(?))').run(2 * mostPages * pageBytes);
+    for (let commit = 0; commit < mostCommitsPerLook; commit += 1) {
+      app.clock.advance(1_000);
+      await createMessage(visitor, id);
+    }
+  };
+  // What is open stays open; the thread finds nothing under the name.
+  const away = `${app.folder}-away`;
+  await rename(app.folder, away);
+  await fillLog();
+  await eventually(() => expect(lines().length).toBe(1));
+  expect(JSON.parse(lines()[0] ?? '')).toMatchObject({
+    level: 'warn',
+    why: expect.stringContaining('directory does not exist'),
+    msg: expect.stringContaining('deskbell doctor'),
+  });
+  await rename(away, app.folder);
+  app.clock.advance(60_000);
+  await eventually(async () => {
+    await fillLog();
+    expect(lines().length).toBe(2);
+  });
+  expect(JSON.parse(lines()[1] ?? '')).toMatchObject({ level: 'info' });
+  other.exec('drop table much');
+  other.close();
+  await app.stop();
 });

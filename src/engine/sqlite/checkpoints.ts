@@ -6,6 +6,7 @@
 // What an idle moment moves is in sqlite-store.ts.
 import { Worker } from 'node:worker_threads';
 import type { Clock, Durability } from '../engine.ts';
+import { errorMessage } from '../file-errors.ts';
 import { isStorageError, sqliteCode, type Connection } from './connection.ts';
 
 /** What the thread is started with. */
@@ -16,6 +17,9 @@ export interface CheckpointTask {
 
 /** What the thread is told: to move what it can, or to end. It answers the first one when it has. */
 export type CheckpointOrder = 'move' | 'end';
+
+/** What the thread answers once it has moved what it can: what storage refused it, or null. */
+export type CheckpointAnswer = string | null;
 
 /** How the log stands, in pages. */
 export interface LogState {
@@ -77,12 +81,17 @@ export function isPassing(error: unknown): boolean {
   return isStorageError(error) || sqliteCode(error) === 'SQLITE_LOCKED';
 }
 
-/** Moves the log into the database as far as may be. What can't be moved now stays safe in the log, for the next one. */
-export function checkpoint(connection: Connection, mode: 'PASSIVE' | 'TRUNCATE'): void {
+/**
+ * Moves the log into the database as far as may be. What can't be moved now stays safe in the log, for the next one.
+ * @returns what storage, or another connection, refused
+ */
+export function checkpoint(connection: Connection, mode: 'PASSIVE' | 'TRUNCATE'): Error | null {
   try {
     connection.pragma(`wal_checkpoint(${mode})`);
+    return null;
   } catch (error) {
-    if (!isPassing(error)) throw error;
+    if (!isPassing(error) || !(error instanceof Error)) throw error;
+    return error;
   }
 }
 
@@ -110,6 +119,8 @@ export interface CheckpointsOptions extends CheckpointTask {
   readonly writer: Connection;
   /** Left out: a thread of this process. */
   readonly startThread?: (task: CheckpointTask) => Worker;
+  /** Told once why the thread fails, however often it is tried, and once with null when it works again. */
+  readonly onThread?: ((failure: string | null) => void) | undefined;
 }
 
 const startWorker = (task: CheckpointTask): Worker =>
@@ -138,6 +149,8 @@ export class Checkpoints {
   /** By the clock that never jumps, ms: the log is not looked at before, and no thread is started. */
   #notBefore = 0;
   #noThreadBefore = 0;
+  /** It has failed, and has not worked since. */
+  #isFailing = false;
   #closed = false;
 
   constructor(options: CheckpointsOptions) {
@@ -222,15 +235,19 @@ export class Checkpoints {
     if (isNeeded) this.#stay?.();
     this.#movedBefore = this.#readLog().moved;
     const { promise, resolve } = Promise.withResolvers<void>();
+    const answered = (answer: CheckpointAnswer): void => {
+      this.#tell(answer);
+      end();
+    };
     const end = (): void => {
-      worker.off('message', end);
+      worker.off('message', answered);
       worker.off('exit', end);
       this.#moving = null;
       this.#isRestDue = !this.#closed;
       if (isNeeded) this.#stay = this.#options.clock.after(threadRestMs, () => this.#endThread());
       resolve();
     };
-    worker.once('message', end);
+    worker.once('message', answered);
     worker.once('exit', end);
     this.#moving = promise;
     worker.postMessage('move' satisfies CheckpointOrder);
@@ -262,8 +279,9 @@ export class Checkpoints {
   #start(): Worker | null {
     const { file, durability, clock, startThread = startWorker } = this.#options;
     if (clock.monotonic() < this.#noThreadBefore) return null;
-    const fail = (): void => {
+    const fail = (error: unknown): void => {
       this.#noThreadBefore = clock.monotonic() + threadRetryMs;
+      this.#tell(errorMessage(error));
     };
     try {
       const worker = startThread({ file, durability });
@@ -272,10 +290,17 @@ export class Checkpoints {
         if (this.#worker === worker) this.#worker = null;
       });
       return worker;
-    } catch {
+    } catch (error) {
       // The system gives no more threads.
-      fail();
+      fail(error);
       return null;
     }
+  }
+
+  /** Once for each spell of failure, and at its end. */
+  #tell(failure: string | null): void {
+    if ((failure !== null) === this.#isFailing) return;
+    this.#isFailing = failure !== null;
+    this.#options.onThread?.(failure);
   }
 }

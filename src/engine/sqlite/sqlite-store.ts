@@ -47,6 +47,8 @@ export interface SqliteStoreOptions {
   readonly pollIntervalMs: number;
   /** Called after each commit. */
   readonly onUsersCommitted?: (commit: UserCommit) => void;
+  /** Told once why the thread for checkpoints fails, and once with null when it works again. */
+  readonly onCheckpointThread?: ((failure: string | null) => void) | undefined;
 }
 
 /** While it opens, a process may as well wait for another's commit. */
@@ -127,7 +129,13 @@ export class SqliteStore implements Store, Maintenance {
     this.#repositories = createRepositories(createRunner(this.#reader, watch));
     const { file } = options;
     this.#checkpoints = options.isServer
-      ? new Checkpoints({ file, durability, clock, writer: this.#writer })
+      ? new Checkpoints({
+          file,
+          durability,
+          clock,
+          writer: this.#writer,
+          onThread: options.onCheckpointThread,
+        })
       : null;
     this.#logFile = new LogFile({ file, writer: this.#writer, reader: this.#reader });
     this.#queue = new WriteQueue(this.#writer, {
