@@ -7,6 +7,7 @@ import type { Store } from '../../src/engine/engine.ts';
 import type { Repositories } from '../../src/engine/repositories.ts';
 import { sizeLimits } from '../../src/protocol/codes.ts';
 import { createConfigCache, type ConfigCache } from '../../src/services/core/config-cache.ts';
+import type { OrganizationTable } from '../../src/services/core/organization-table.ts';
 import { exportOrganization } from '../../src/services/data/export.ts';
 import { importOrganization } from '../../src/services/data/import.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
@@ -78,11 +79,23 @@ async function expectTruth(): Promise<void> {
   const anew = createConfigCache(engine.store);
   for (const tenant of [acme, beta])
     expect(await keptOf(configCache, tenant), tenant.slug).toEqual(await keptOf(anew, tenant));
-  const sorted = async (cache: ConfigCache) =>
-    [...(await cache.allDomains())].map(([id, domains]) => [id, ...domains.toSorted()].join(' ')).toSorted();
-  expect(await sorted(configCache)).toEqual(await sorted(anew));
-  expect(await configCache.inboxes()).toEqual(await anew.inboxes());
+  for (const known of [inboxesOf, domainsOf]) expect(await known(configCache)).toEqual(await known(anew));
 }
+
+/** All of a table: by organization, and what is found by each key. */
+function contentOf<T>(table: OrganizationTable<T>): unknown {
+  const keys = [...table.keys].toSorted();
+  expect(keys.filter((key) => !table.has(key))).toEqual([]);
+  return {
+    parts: [...table.parts]
+      .map(([id, rows]) => [id, ...rows.map((row) => JSON.stringify(row)).toSorted()].join('\n'))
+      .toSorted(),
+    found: keys.map((key) => [key, table.find(key)]),
+  };
+}
+const domainsOf = async (cache: ConfigCache) => contentOf(await cache.allDomains());
+const inboxesOf = async (cache: ConfigCache) => contentOf(await cache.inboxes());
+const inboxAt = async (address: string) => (await app.service.configCache.inboxes()).find(address);
 
 /** The repositories with another one in the place of one; an engine may make them only when they are asked for. */
 function replacing<N extends keyof Repositories>(
@@ -173,7 +186,48 @@ const changes: Readonly<Record<string, () => Promise<unknown>>> = {
     await expectTruth();
     await patch(acme.application.id, { email: { mode: 'off', address: null } });
     await patch(beta.application.id, inbox('help@acme.example'));
-    expect((await app.service.configCache.inboxes()).get('help@acme.example')?.organization_id).toBe(beta.id);
+    expect((await inboxAt('help@acme.example'))?.row.organization_id).toBe(beta.id);
+  },
+  'a domain that another organization has, too': async () => {
+    const { domain } = acme.application;
+    await app.local('domains.add', { applicationId: beta.application.id, domain });
+    await expectTruth();
+    await app.local('domains.remove', { applicationId: acme.application.id, domain });
+    expect((await app.service.configCache.allDomains()).has(domain)).toBe(true);
+    await expectTruth();
+    await app.local('domains.remove', { applicationId: beta.application.id, domain });
+    expect((await app.service.configCache.allDomains()).has(domain)).toBe(false);
+  },
+  'a domain that two applications of it have': async () => {
+    const { domain } = acme.application;
+    const { id } = await app.local('applications.create', {
+      organization: 'acme',
+      name: 'Other',
+      domains: [domain],
+    });
+    await expectTruth();
+    await app.local('applications.delete', { applicationId: acme.application.id });
+    expect((await app.service.configCache.allDomains()).has(domain)).toBe(true);
+    await expectTruth();
+    await app.local('domains.remove', { applicationId: id, domain });
+    expect((await app.service.configCache.allDomains()).has(domain)).toBe(false);
+  },
+  'an address for mails that an import has brought twice': async () => {
+    const ownerOf = async () => (await inboxAt('help@acme.example'))?.row.organization_id;
+    await patch(acme.application.id, inbox('help@acme.example'));
+    await patch(beta.application.id, inbox('help@beta.example'));
+    expect(await ownerOf()).toBe(acme.id);
+    // As it would stand after an import; the older one keeps it.
+    await rowsOf(
+      app,
+      `update applications set settings = replace(settings, 'help@beta', 'help@acme'), created_at = 1 where id = '${beta.application.id}'`,
+    );
+    expect(await ownerOf()).toBe(acme.id);
+    await app.local('applications.update', { applicationId: beta.application.id, name: 'Older' });
+    expect(await ownerOf()).toBe(beta.id);
+    await expectTruth();
+    await patch(beta.application.id, { email: { mode: 'off', address: null } });
+    expect(await ownerOf()).toBe(acme.id);
   },
   'an application that is deleted': () =>
     app.local('applications.delete', { applicationId: acme.application.id }),
@@ -248,7 +302,7 @@ describe('an organization that changes its settings again and again', () => {
     }
     expect(reads).toBe(before);
     // Of what all share, its part alone.
-    expect((await cache.allDomains()).get(acme.id)).toHaveLength(21);
+    expect((await cache.allDomains()).parts.get(acme.id)).toHaveLength(21);
     expect(domainsRead).toEqual([null, acme.id]);
   });
 
@@ -262,9 +316,21 @@ describe('an organization that changes its settings again and again', () => {
     const inboxes = await configCache.inboxes();
     const parsed = parse.mock.calls.map(([text]) => text);
     parse.mockRestore();
-    expect([...inboxes.keys()].toSorted()).toEqual(['help@acme.example', 'help@beta.example']);
+    expect([...inboxes.keys].toSorted()).toEqual(['help@acme.example', 'help@beta.example']);
     const about = (address: string): number => parsed.filter((text) => text.includes(address)).length;
     expect([about('help@acme.example'), about('help@beta.example')]).toEqual([1, 0]);
+  });
+
+  it('has no one else’s put together again', async () => {
+    const { configCache } = app.service;
+    const before = [await configCache.allDomains(), await configCache.inboxes()];
+    const replaced = before.map((table) => vi.spyOn(table, 'replace'));
+    await patch(acme.application.id, inbox('help@acme.example'));
+    await app.local('domains.add', { applicationId: acme.application.id, domain: 'shop.example' });
+    const after = [await configCache.allDomains(), await configCache.inboxes()];
+    expect(after.map((table, at) => table === before[at])).toEqual([true, true]);
+    expect(replaced.flatMap(({ mock }) => mock.calls.map(([id]) => id))).toEqual([acme.id, acme.id]);
+    await expectTruth();
   });
 
   it('makes no other member prove in a write that they still may', async () => {
@@ -344,7 +410,7 @@ describe('a change that is committed while it is read', () => {
       return value;
     });
     const domainsOf = async () => (await cache.application(acme.application.id))?.domains;
-    const allOfAcme = async () => (await cache.allDomains()).get(acme.id);
+    const allOfAcme = async () => (await cache.allDomains()).parts.get(acme.id);
     const first = Promise.all([domainsOf(), allOfAcme()]);
     await eventually(() => expect(finished).toBe(2));
     await app.local('domains.add', { applicationId: acme.application.id, domain: 'late.example' });
@@ -357,6 +423,34 @@ describe('a change that is committed while it is read', () => {
     for (const one of await first) expect(one).not.toContain('late.example');
     await expectLate();
   });
+});
+
+it('what was read of an organization before its next change does not take the place of that', async () => {
+  const { store } = app.service.engine;
+  const held = Promise.withResolvers<void>();
+  let isHeld = false;
+  const cache = cacheThatReads(async (work) => {
+    const value = await store.read(work);
+    if (isHeld) {
+      isHeld = false;
+      await held.promise;
+    }
+    return value;
+  });
+  await cache.allDomains();
+  const add = (domain: string) => app.local('domains.add', { applicationId: acme.application.id, domain });
+  await add('first.example');
+  isHeld = true;
+  const early = cache.allDomains();
+  await eventually(() => expect(isHeld).toBe(false));
+  await add('second.example');
+  expect((await cache.allDomains()).has('second.example')).toBe(true);
+  held.resolve();
+  await early;
+  expect((await cache.allDomains()).has('second.example')).toBe(true);
+  await app.local('domains.remove', { applicationId: acme.application.id, domain: 'second.example' });
+  expect((await cache.allDomains()).has('second.example')).toBe(false);
+  expect((await cache.allDomains()).has('first.example')).toBe(true);
 });
 
 describe('another process, of which only the count is known', () => {

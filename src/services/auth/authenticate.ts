@@ -11,8 +11,7 @@ import { scopeOfMember } from '../core/scopes.ts';
 import { assertNotBlocked } from './blocked.ts';
 import { demandsSecondFactor } from './second-factor-demand.ts';
 import { countFailedAuth } from './rate-limits.ts';
-import { KnownOrigins } from './known-origins.ts';
-import { parseOrigin } from './origins.ts';
+import { coveringDomains, parseOrigin } from './origins.ts';
 import { isMemberToken, readApiKey } from './secrets.ts';
 import { mayUseHost } from './organization-host.ts';
 import { matchOrigin } from './origin-match.ts';
@@ -277,13 +276,9 @@ function originHeader(service: Service, credentials: Credentials): string | unde
 export async function isKnownOrigin(service: Service, header: string): Promise<boolean> {
   const parsed = parseOrigin(header);
   if (!parsed.ok) return false;
-  const domains = await service.configCache.allDomains();
-  const known = knownOrigins.get(service) ?? new KnownOrigins();
-  knownOrigins.set(service, known);
-  return known.has(domains, parsed);
+  const registered = await service.configCache.allDomains();
+  return coveringDomains(parsed).some((domain) => registered.has(domain));
 }
-
-const knownOrigins = new WeakMap<Service, KnownOrigins>();
 
 /**
  * A member by session token: in Authorization, or in the cookie of a page of this server.

@@ -227,6 +227,17 @@ export const parseOrigin = keepResults((header: string): OriginResult => {
   };
 });
 
+/** Every registered domain that would cover an origin, as {@link originMatches} says: there are as many as its host has labels. */
+export function coveringDomains({ origin, scheme, host, port }: ParsedOrigin): string[] {
+  const forms = [origin, `${host}:${port}`];
+  if (port !== defaultPorts[scheme]) return forms;
+  forms.push(host);
+  if (isAddress(host)) return forms;
+  for (let dot = host.indexOf('.'); dot >= 0; dot = host.indexOf('.', dot + 1))
+    forms.push(`*${host.slice(dot)}`);
+  return forms;
+}
+
 /**
  * Whether a registered domain (as {@link normaliseDomain} stores it) covers an origin: a full origin exactly itself; a
  * host with a port that host and port over http or https; a bare host that host on the default port; a wildcard any
@@ -239,15 +250,4 @@ export function originMatches(domain: string, origin: ParsedOrigin): boolean {
     return onDefaultPort && !isAddress(origin.host) && origin.host.endsWith(domain.slice(1));
   if (domain === `${origin.host}:${origin.port}`) return true;
   return onDefaultPort && domain === origin.host;
-}
-
-/** Every text of a registered domain that covers an origin, as {@link originMatches} has it: a handful, as many as its host has dots. */
-export function coveringDomains({ origin, scheme, host, port }: ParsedOrigin): string[] {
-  const found = [origin, `${host}:${port}`];
-  if (port !== defaultPorts[scheme]) return found;
-  found.push(host);
-  if (isAddress(host)) return found;
-  for (let dot = host.indexOf('.'); dot >= 0; dot = host.indexOf('.', dot + 1))
-    found.push(`*${host.slice(dot)}`);
-  return found;
 }

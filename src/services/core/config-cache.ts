@@ -12,6 +12,7 @@ import type {
 import type { ApplicationSettings } from '../../protocol/application-settings.ts';
 import { visitorBlockKey } from '../auth/blocked.ts';
 import { readEmailSettings, readSettings } from '../tenants/settings.ts';
+import { OrganizationTable } from './organization-table.ts';
 
 export interface CachedApplication {
   readonly row: ApplicationRow;
@@ -44,10 +45,10 @@ export interface ConfigCache {
   organization(id: string): Soon<OrganizationRow | null>;
   /** Who and what an organization has blocked, also blocks that are over. */
   blocks(organizationId: string): Soon<CachedBlocks>;
-  /** Every registered domain of every application, by organization. */
-  allDomains(): Soon<ReadonlyMap<string, readonly string[]>>;
+  /** Every registered domain of every application. */
+  allDomains(): Soon<OrganizationTable<string>>;
   /** The applications that take mails at an address of their own, by it. */
-  inboxes(): Soon<ReadonlyMap<string, ApplicationRow>>;
+  inboxes(): Soon<OrganizationTable<Inbox>>;
   /** A text that is another one after a visitor of the organization was erased. */
   erasureMark(organizationId: string): Soon<string>;
 }
@@ -118,21 +119,28 @@ export function createConfigCache(store: Source): ConfigCache {
     (_id: string) => store.read(({ repositories }) => repositories.visitorData.erasures()),
     (_found, id) => id,
   );
-  const domains = cachedParts(store, async ({ repositories }, organizationId) => {
-    const rows = await repositories.applications.registeredDomains(organizationId);
-    return rows.map((row) => [row.organization_id, row.domain] as const);
-  });
-  const inboxParts = cachedParts(store, async ({ repositories: { applications } }, organizationId) => {
-    const rows =
-      organizationId === null
-        ? await applications.withSetting('"inbox"')
-        : await applications.byOrganization(organizationId);
-    return rows.flatMap((row) => {
-      const address = inboxAddress(row);
-      return address === null ? [] : [[row.organization_id, { address, row }] as const];
-    });
-  });
-  const inboxes = combined(inboxParts, byAddress);
+  const allDomains = cachedTable(
+    store,
+    () => new OrganizationTable<string>((domain) => domain),
+    async ({ repositories }, organizationId) => {
+      const rows = await repositories.applications.registeredDomains(organizationId);
+      return rows.map((row) => [row.organization_id, row.domain] as const);
+    },
+  );
+  const inboxes = cachedTable(
+    store,
+    () => new OrganizationTable<Inbox>(({ address }) => address, byAge),
+    async ({ repositories: { applications } }, organizationId) => {
+      const rows =
+        organizationId === null
+          ? await applications.withSetting('"inbox"')
+          : await applications.byOrganization(organizationId);
+      return rows.flatMap((row) => {
+        const address = inboxAddress(row);
+        return address === null ? [] : [[row.organization_id, { address, row }] as const];
+      });
+    },
+  );
 
   return {
     application,
@@ -144,7 +152,7 @@ export function createConfigCache(store: Source): ConfigCache {
     sessionById,
     organization,
     blocks,
-    allDomains: domains,
+    allDomains,
     // All at once: a stranger may name any address, and what was not found could not be kept one by one.
     inboxes,
     erasureMark: erasures,
@@ -163,7 +171,7 @@ async function readBlocks({ repositories }: ReadTx, organizationId: string): Pro
 }
 
 /** An application that takes mails, with the address at which it does: who asks for all must not read them all again. */
-interface Inbox {
+export interface Inbox {
   readonly address: string;
   readonly row: ApplicationRow;
 }
@@ -176,15 +184,8 @@ function inboxAddress(row: ApplicationRow): string | null {
 }
 
 /** Where an import has brought an address that another one has, the older application keeps it. */
-function byAddress(parts: Parts<Inbox>): ReadonlyMap<string, ApplicationRow> {
-  const found = new Map<string, ApplicationRow>();
-  const inboxes = [...parts.values()].flat();
-  inboxes.sort(
-    ({ row: one }, { row: other }) => one.created_at - other.created_at || (one.id < other.id ? -1 : 1),
-  );
-  for (const { address, row } of inboxes) if (!found.has(address)) found.set(address, row);
-  return found;
-}
+const byAge = ({ row: one }: Inbox, { row: other }: Inbox): number =>
+  one.created_at - other.created_at || (one.id < other.id ? -1 : 1);
 
 /** What a cache needs of the store. */
 type Source = Pick<
@@ -253,72 +254,56 @@ class Loading<K, V> {
   }
 }
 
-/** Rows of all organizations, by organization; one that has none is not there. */
-type Parts<T> = ReadonlyMap<string, readonly T[]>;
-
 /**
- * What is needed of all organizations at once: of one that changes its configuration only its own part is read again.
+ * What is needed of all organizations at once: of one that changes its configuration only its own part is read again, and put
+ * in its place. Who holds the table sees later changes of it.
+ * @param make an empty table
  * @param load reads the rows of one organization, or of all (null), each with whose it is
  */
-function cachedParts<T>(
+function cachedTable<T>(
   store: Source,
+  make: () => OrganizationTable<T>,
   load: (tx: ReadTx, organizationId: string | null) => Promise<(readonly [string, T])[]>,
-): () => Soon<Parts<T>> {
-  let known: { readonly parts: Parts<T>; readonly readAt: number } | null = null;
-  const loading = new Loading<'all', Parts<T>>();
+): () => Soon<OrganizationTable<T>> {
+  let known: { readonly table: OrganizationTable<T>; readonly readAt: number } | null = null;
+  const loading = new Loading<'all', OrganizationTable<T>>();
 
-  function find(fresh: number): Soon<Parts<T>> {
-    if (known !== null && known.readAt >= fresh) return known.parts;
+  function find(fresh: number): Soon<OrganizationTable<T>> {
+    if (known !== null && known.readAt >= fresh) return known.table;
     return loading.once('all', fresh, () => loadInto(fresh));
   }
 
-  async function loadInto(fresh: number): Promise<Parts<T>> {
-    const base = known;
-    const changed = base === null ? 'all' : store.configurationChangedSince(base.readAt, fresh);
-    const parts =
-      base === null || changed === 'all' || changed.size > maxPartsRead
-        ? byOrganization(await store.read((tx) => load(tx, null)))
-        : changed.size === 0
-          ? base.parts
-          : await store.read((tx) => replaceParts(tx, base.parts, changed));
-    // One that was read under a later number may have come first.
-    if (known === null || fresh > known.readAt) known = { parts, readAt: fresh };
-    return parts;
+  function loadInto(fresh: number): Promise<OrganizationTable<T>> {
+    const changed = known === null ? 'all' : store.configurationChangedSince(known.readAt, fresh);
+    return changed === 'all' || changed.size > maxPartsRead ? loadAll(fresh) : loadParts(changed, fresh);
   }
 
-  async function replaceParts(tx: ReadTx, parts: Parts<T>, changed: ReadonlySet<string>): Promise<Parts<T>> {
-    const replaced = new Map(parts);
-    for (const id of changed) {
-      const rows = await load(tx, id);
-      if (rows.length === 0) replaced.delete(id);
-      else
-        replaced.set(
-          id,
-          rows.map(([, row]) => row),
-        );
-    }
-    return replaced;
+  async function loadAll(fresh: number): Promise<OrganizationTable<T>> {
+    const rows = await store.read((tx) => load(tx, null));
+    const table = make();
+    for (const [id, part] of Map.groupBy(rows, ([organizationId]) => organizationId))
+      table.replace(id, part.map(withoutOwner));
+    // One that was read under a later number may have come first.
+    if (known === null || fresh > known.readAt) known = { table, readAt: fresh };
+    return table;
+  }
+
+  async function loadParts(changed: ReadonlySet<string>, fresh: number): Promise<OrganizationTable<T>> {
+    const parts = new Map<string, T[]>();
+    if (changed.size > 0)
+      await store.read(async (tx) => {
+        for (const id of changed) parts.set(id, (await load(tx, id)).map(withoutOwner));
+      });
+    // Where a later one has come first, what was read here may be older than what it has put there.
+    const now = known;
+    if (now === null) return loadAll(fresh);
+    if (fresh <= now.readAt) return now.table;
+    for (const [id, part] of parts) now.table.replace(id, part);
+    known = { table: now.table, readAt: fresh };
+    return now.table;
   }
 
   return () => whenReady(store.freshConfiguration(), find);
 }
 
-function byOrganization<T>(rows: readonly (readonly [string, T])[]): Parts<T> {
-  const parts = new Map<string, T[]>();
-  for (const [id, row] of rows) {
-    const part = parts.get(id);
-    if (part === undefined) parts.set(id, [row]);
-    else part.push(row);
-  }
-  return parts;
-}
-
-/** What is made of all parts, once for each change of any. */
-function combined<T, V>(find: () => Soon<Parts<T>>, make: (parts: Parts<T>) => V): () => Soon<V> {
-  let made: { readonly of: Parts<T>; readonly value: V } | null = null;
-  return () =>
-    whenReady(find(), (parts) => {
-      if (made?.of !== parts) made = { of: parts, value: make(parts) };
-      return made.value;
-    });
-}
+const withoutOwner = <T>([, row]: readonly [string, T]): T => row;

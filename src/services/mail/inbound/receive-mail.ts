@@ -8,7 +8,9 @@ import { appendMessage, type MessageContent } from '../../chat/append-message.ts
 import { limitMail, limitMailSender, type MailSender } from '../../auth/rate-limits.ts';
 import { openConversation } from '../../chat/conversations.ts';
 import { prepareContent } from '../../content/content.ts';
+import type { Inbox } from '../../core/config-cache.ts';
 import { rateLimited, type ServiceError } from '../../core/errors.ts';
+import type { OrganizationTable } from '../../core/organization-table.ts';
 import { scopeOfConversation } from '../../core/scopes.ts';
 import type { ReadTx, Service, Tx } from '../../service.ts';
 import { readSettings } from '../../tenants/settings.ts';
@@ -78,9 +80,9 @@ function tokenOf(address: string): ReadToken | null {
   return part === null ? null : readToken(part);
 }
 
-function inboxOf(inboxes: ReadonlyMap<string, ApplicationRow>, address: string): MailTarget | null {
-  const application = inboxes.get(normalized(address));
-  return application === undefined ? null : { kind: 'inbox', application };
+function inboxOf(inboxes: OrganizationTable<Inbox>, address: string): MailTarget | null {
+  const inbox = inboxes.find(normalized(address));
+  return inbox === undefined ? null : { kind: 'inbox', application: inbox.row };
 }
 
 async function targetOfToken(tx: ReadTx, service: Service, token: ReadToken): Promise<MailTarget | null> {
@@ -195,7 +197,7 @@ async function senderOf(
 async function chooseTargets(
   tx: ReadTx,
   service: Service,
-  inboxes: ReadonlyMap<string, ApplicationRow>,
+  inboxes: OrganizationTable<Inbox>,
   { to, application }: MailEnvelope,
   mail: ParsedMail,
 ): Promise<MailTarget[]> {
