@@ -283,10 +283,14 @@ describe.each(contractEngines)('%s', (_name, open) => {
       engine.store.read(async ({ repositories: { aiLog } }) => [
         await aiLog.automaticOrganizations(),
         (await aiLog.unanswered({ updated_at: 0, id: '' }, 10)).map(({ id }) => id),
+        await aiLog.automaticOrganizations('o'),
+        (await aiLog.unanswered({ updated_at: 0, id: '' }, 10, 'o')).map(({ id }) => id),
+        await aiLog.automaticOrganizations('p'),
+        (await aiLog.unanswered({ updated_at: 0, id: '' }, 10, 'p')).map(({ id }) => id),
       ]);
-    expect(await found()).toEqual([[], []]);
+    expect(await found()).toEqual([[], [], [], [], [], []]);
     await write(({ repositories }) => repositories.applications.setSettings('a', '{"ai":{"mode":"auto"}}'));
-    expect(await found()).toEqual([['o'], ['c-a']]);
+    expect(await found()).toEqual([['o'], ['c-a'], ['o'], ['c-a'], [], []]);
   });
 
   it('answers that no mail carries are those of members, after a place, in their order', async () => {

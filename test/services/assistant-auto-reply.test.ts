@@ -1,6 +1,6 @@
 // Owns: the assistant that answers visitors by itself, without a model: what everybody hears of it, when it falls silent,
 // whom it leaves alone. The races are in assistant-races.test.ts.
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { startApp, type TestApp, type TestAppOptions } from '../helpers/app.ts';
 import {
   createShop,
@@ -35,7 +35,10 @@ async function start(options: TestAppOptions = {}): Promise<void> {
   visitor = createVisitor(app, shop.application);
 }
 
-afterEach(() => app.stop());
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await app.stop();
+});
 
 describe('an answer by itself', () => {
   beforeEach(() => start());
@@ -255,6 +258,41 @@ describe('an answer by itself', () => {
     await configure(app, shop.application.id, { 'ai.mode': 'auto' });
     await waitForAssistantMessages(visitor, recent, 1);
     expect(await assistantMessages(visitor, old)).toEqual([]);
+  });
+
+  test('a change of one organization has no one else’s applications and conversations looked at', async () => {
+    const looks: string[] = [];
+    const { store } = app.service.engine;
+    const read = store.read.bind(store);
+    vi.spyOn(store, 'read').mockImplementation((work) =>
+      read(({ repositories }) => {
+        const aiLog: Partial<typeof repositories.aiLog> = {
+          automaticOrganizations: (id) => {
+            looks.push(`organizations ${id ?? 'of all'}`);
+            return repositories.aiLog.automaticOrganizations(id);
+          },
+          unanswered: (after, limit, id) => {
+            looks.push(`conversations ${id ?? 'of all'}`);
+            return repositories.aiLog.unanswered(after, limit, id);
+          },
+        };
+        return work({ repositories: { ...repositories, aiLog: { ...repositories.aiLog, ...aiLog } } });
+      }),
+    );
+    const other = await createShop(app, 'other');
+    await configure(app, other.application.id, { 'ai.mode': 'off' });
+    await app.local('organizations.update', { organization: 'other', name: 'Other' });
+    await app.local('organizations.update', { organization: 'shop', name: 'Shop' });
+    const own = [other, shop].flatMap(({ id }) => [`organizations ${id}`, `conversations ${id}`]);
+    await eventually(() => expect(new Set(looks)).toEqual(new Set(own)));
+    // The one that was switched off is answered no more, the other one still is.
+    const [theirs, ours] = [createVisitor(app, other.application), visitor];
+    const unanswered = await createConversation(theirs);
+    await createMessage(theirs, unanswered, question);
+    const id = await createConversation(ours);
+    await createMessage(ours, id, question);
+    await waitForAssistantMessages(ours, id, 1);
+    expect(await assistantMessages(theirs, unanswered)).toEqual([]);
   });
 
   test('a switch to auto answers behind five hundred that wait for no answer', async () => {

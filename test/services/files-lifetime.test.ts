@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, unlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { readConfig } from '../../src/config.ts';
 import { backUpDataFolder, restoreDataFolder } from '../../src/data-folder.ts';
 import { cleanFileName } from '../../src/services/files/names.ts';
@@ -178,6 +178,56 @@ describe('bytes go', () => {
     expect(await filesWithCanary(app.folder)).toEqual([]);
     await expectNone();
   });
+});
+
+test('a change of settings costs one look for bytes that are to go, and one for snoozes; nothing is written', async () => {
+  const app = await startApp({ alone: true });
+  onTestFinished(async () => {
+    vi.restoreAllMocks();
+    await app.stop();
+  });
+  await createOrganization(app, 'acme');
+  const { store } = app.service.engine;
+  const looks: Record<string, number> = { files: 0, removals: 0, due: 0 };
+  const read = store.read.bind(store);
+  const settled = (): Promise<void> =>
+    eventually(() => {
+      // What gives way to users waits by this clock.
+      app.clock.advance(1);
+      expect([looks['removals'], looks['due']].every((count) => count !== 0)).toBe(true);
+    });
+  vi.spyOn(store, 'read').mockImplementation((work) =>
+    read(({ repositories }) => {
+      const { files, conversations } = repositories;
+      const count = (name: string): void => void (looks[name] = (looks[name] ?? 0) + 1);
+      const watched: typeof repositories = {
+        ...repositories,
+        files: {
+          ...files,
+          toScan: (...given) => (count('files'), files.toScan(...given)),
+          dueRemovals: (...given) => (count('removals'), files.dueRemovals(...given)),
+        },
+        conversations: {
+          ...conversations,
+          dueSnoozes: (...given) => (count('due'), conversations.dueSnoozes(...given)),
+        },
+      };
+      return work({ repositories: watched });
+    }),
+  );
+  const write = vi.spyOn(store, 'write');
+  let round = 0;
+  // What was woken before may still be on its way at first.
+  await eventually(async () => {
+    round += 1;
+    for (const name of Object.keys(looks)) looks[name] = 0;
+    write.mockClear();
+    await app.local('organizations.update', { organization: 'acme', name: `Acme ${round}` });
+    await settled();
+    expect(looks).toEqual({ files: 0, removals: 1, due: 1 });
+    // By a job: the change itself is written, too.
+    expect(write.mock.calls.filter(([, , place]) => place === 'behind')).toEqual([]);
+  }, 20_000);
 });
 
 describe('bytes travel', () => {

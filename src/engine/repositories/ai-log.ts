@@ -29,8 +29,11 @@ export interface AiLogRepository {
   settle(applicationId: string, ids: readonly string[], at: number): Promise<number>;
   /** Takes the texts out of a conversation's rows since a time. */
   blank(conversationId: string, since: number): Promise<number>;
-  /** Organizations with an application that answers by itself. */
-  automaticOrganizations(): Promise<string[]>;
-  /** Pending conversations that an assistant may answer in and that changed after one of them, longest waiting first. */
-  unanswered(after: UnansweredCursor, limit: number): Promise<UnansweredRow[]>;
+  /** Organizations with an application that answers by itself, which looks at all applications; or this one, if it has. */
+  automaticOrganizations(organizationId?: string): Promise<string[]>;
+  /**
+   * Pending conversations, of all organizations or of one, that an assistant may answer in and that changed after one of
+   * them, longest waiting first.
+   */
+  unanswered(after: UnansweredCursor, limit: number, organizationId?: string): Promise<UnansweredRow[]>;
 }

@@ -36,6 +36,8 @@ const turns = { maxRunningPerKey: 4, maxRunning: 16, maxWaiting: Infinity, maxWa
 /** Older questions wait for a person: a heap of late answers after a long stop helps no visitor. */
 const maxQuestionAgeMs = 15 * 60_000;
 const pageSize = 500;
+/** Where so many organizations have changed their settings, all are looked at. */
+const maxLookedAtAlone = 50;
 const maxMessages = 20;
 const retryDelayMs = 5_000;
 /** A question waits for a limit that is free again so soon after it was written: a rush of a second leaves no one to a person. */
@@ -90,7 +92,9 @@ class AutoReply {
   readonly #scan: JobLoop;
   readonly #unsubscribe: () => void;
   /** Organizations with an application that answers by itself, as of the last scan. */
-  #organizations: ReadonlySet<string> = new Set();
+  readonly #organizations = new Set<string>();
+  /** Whose settings may have changed since: a look at the applications of all is not for each change of one. */
+  #changed: Set<string> | 'all' = 'all';
 
   constructor(service: Service, onError: (error: unknown) => void) {
     const { store, clock } = service.engine;
@@ -115,7 +119,10 @@ class AutoReply {
 
   #onCommit({ events, configuration }: CommitNotice): void {
     // It may have been a setting, or a conversation that came with an import.
-    if (configuration !== null) this.#scan.wake();
+    if (configuration !== null) {
+      this.#noteChanged(configuration);
+      this.#scan.wake();
+    }
     for (const { type, audience, organization_id, conversation_id } of events) {
       if (!this.#organizations.has(organization_id)) continue;
       // An operator is there: what the model may still answer is not wanted.
@@ -126,18 +133,42 @@ class AutoReply {
     }
   }
 
-  /** Finds the questions that came before the start, or before the setting was changed. */
+  #noteChanged(organizations: ReadonlySet<string> | 'all'): void {
+    if (organizations === 'all' || this.#changed === 'all') this.#changed = 'all';
+    else for (const id of organizations) this.#changed.add(id);
+    if (this.#changed !== 'all' && this.#changed.size > maxLookedAtAlone) this.#changed = 'all';
+  }
+
+  /** Finds the questions that came before the start, or before a setting was changed. */
   async #findPending(): Promise<void> {
+    const changed = this.#changed;
+    this.#changed = new Set();
+    try {
+      if (changed === 'all') await this.#findPendingOf();
+      else for (const id of changed) await this.#findPendingOf(id);
+    } catch (error) {
+      this.#noteChanged(changed);
+      throw error;
+    }
+  }
+
+  /** @param organizationId left out: all */
+  async #findPendingOf(organizationId?: string): Promise<void> {
     const { store, clock } = this.#service.engine;
-    this.#organizations = new Set(
-      await store.read(({ repositories }) => repositories.aiLog.automaticOrganizations()),
+    const automatic = await store.read(({ repositories }) =>
+      repositories.aiLog.automaticOrganizations(organizationId),
     );
-    if (this.#organizations.size === 0) return;
+    if (organizationId === undefined) this.#organizations.clear();
+    else this.#organizations.delete(organizationId);
+    for (const id of automatic) this.#organizations.add(id);
+    if (automatic.length === 0) return;
     // Page by page: those that were answered already are among them.
     let after: UnansweredCursor = { updated_at: clock.now() - maxQuestionAgeMs, id: '' };
     while (!this.#stop.signal.aborted) {
       const from = after;
-      const page = await store.read(({ repositories }) => repositories.aiLog.unanswered(from, pageSize));
+      const page = await store.read(({ repositories }) =>
+        repositories.aiLog.unanswered(from, pageSize, organizationId),
+      );
       for (const { id, organization_id } of page) this.#enqueue(organization_id, id);
       const last = page.at(-1);
       if (last === undefined || page.length < pageSize) return;

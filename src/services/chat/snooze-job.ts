@@ -49,7 +49,12 @@ export async function wakeDue(service: Service): Promise<number | null> {
   const { clock, store } = service.engine;
   for (;;) {
     const now = clock.now();
-    const due = await store.read(({ repositories }) => repositories.conversations.dueSnoozes(now, pageSize));
+    const { due, first } = await store.read(async ({ repositories: { conversations } }) => ({
+      due: await conversations.dueSnoozes(now, pageSize),
+      first: await conversations.nextSnooze(),
+    }));
+    // Woken by what has nothing to do with it, as nearly always: one read is enough.
+    if (due.length === 0 && (first === null || first > clock.now())) return first;
     await Promise.all(
       due.map((row) => store.write(scopeOfConversation(row), (tx) => wakeOne(tx, row.id, now))),
     );

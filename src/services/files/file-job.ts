@@ -64,6 +64,19 @@ async function removeBytes({ engine, files }: Service, row: FileRemovalRow): Pro
   return null;
 }
 
+/** Removes files that were not sent in time. */
+function removeUnsent(service: Service, stopped: () => boolean): Promise<void> {
+  const now = service.engine.clock.now();
+  return removeInSlices(
+    service,
+    'server',
+    ({ repositories }, most) =>
+      repositories.files.removeUnused(now - fileLimits.unusedMs, now - unscannedMs, most),
+    stopped,
+    'background',
+  );
+}
+
 /** Removes own objects that no row names, and what uploads left that were cut off. @returns how many */
 export async function sweepFiles(service: Service, stopped: () => boolean = () => false): Promise<number> {
   const { engine, files, secrets } = service;
@@ -80,12 +93,14 @@ export async function sweepFiles(service: Service, stopped: () => boolean = () =
 }
 
 /**
- * Runs what is to be done about files.
+ * Runs what is to be done about files. What a change of settings, a deletion or an edit wakes looks only for bytes that are
+ * to go: what time or the scanner decides is looked for at the interval.
  * @param onError called with what failed; it is tried again
  * @returns stops the job; resolves when nothing runs any more
  */
 export function startFileJob(service: Service, onError: (error: unknown) => void): () => Promise<void> {
   const { clock, store } = service.engine;
+  let nextRound = clock.monotonic();
   let nextSweep = clock.monotonic();
   const loop = new JobLoop({
     clock,
@@ -93,17 +108,13 @@ export function startFileJob(service: Service, onError: (error: unknown) => void
     onError,
     run: async (signal) => {
       const stopped = (): boolean => signal.aborted;
-      const now = clock.now();
-      await removeInSlices(
-        service,
-        'server',
-        ({ repositories }, most) =>
-          repositories.files.removeUnused(now - fileLimits.unusedMs, now - unscannedMs, most),
-        stopped,
-        'background',
-      );
+      const began = clock.monotonic();
+      const isRound = began >= nextRound;
+      if (isRound) await removeUnsent(service, stopped);
       const { problem } = await removeDueBytes(service, stopped);
-      const scanner = await scanWaiting(service, stopped);
+      const scanner = isRound ? await scanWaiting(service, stopped) : { problem: null };
+      // Not before all of it went well.
+      if (isRound && problem === null && scanner.problem === null) nextRound = began + intervalMs;
       if (clock.monotonic() >= nextSweep && !stopped()) {
         nextSweep = clock.monotonic() + sweepIntervalMs;
         await sweepFiles(service, stopped);

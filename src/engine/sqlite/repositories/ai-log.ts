@@ -1,5 +1,5 @@
 // Queries on the log of what the assistant was asked and answered, and on what it has yet to answer.
-import type { AiLogFilter, AiLogRepository, UnansweredCursor } from '../../repositories/ai-log.ts';
+import type { AiLogFilter, AiLogRepository } from '../../repositories/ai-log.ts';
 import type { LogStretch } from '../../repositories/log-stretches.ts';
 import type { AiLogRow, RetentionScope } from '../../rows.ts';
 import { isOneOf, isOrAny, jsonText, withoutIndex } from '../dialect.ts';
@@ -132,12 +132,42 @@ const aiMode = jsonText('a.settings', '$.ai.mode');
 const automaticOrganizations = prepare<object>()((db) =>
   db.selectFrom('applications as a').select('a.organization_id').distinct().where(aiMode, '=', 'auto'),
 );
+const isAutomatic = prepare<{ organization_id: string }>()((db, p) =>
+  db
+    .selectFrom('applications as a')
+    .select('a.organization_id')
+    .where('a.organization_id', '=', p.organization_id)
+    .where(aiMode, '=', 'auto')
+    .limit(1),
+);
 // By the index on organization, mode and status: the one on applications would lead through all that ever was.
 const unanswered = prepare<{ after: number; after_id: string; limit: number }>()((db, p) =>
   db
     .selectFrom('applications as a')
     .innerJoin('conversations as c', 'c.organization_id', 'a.organization_id')
     .select(['c.id', 'c.organization_id', 'c.updated_at'])
+    .where(aiMode, '=', 'auto')
+    .where('c.mode', 'in', ['live', 'test'])
+    .where('c.status', '=', 'pending')
+    .where(withoutIndex('c.application_id'), '=', (e) => e.ref('a.id'))
+    .where('c.assistant_muted_at', 'is', null)
+    .where('c.updated_at', '>=', p.after)
+    .where((e) => e.or([e('c.updated_at', '>', p.after), e('c.id', '>', p.after_id)]))
+    .orderBy('c.updated_at')
+    .orderBy('c.id')
+    .limit(p.limit),
+);
+const unansweredOfOrganization = prepare<{
+  organization_id: string;
+  after: number;
+  after_id: string;
+  limit: number;
+}>()((db, p) =>
+  db
+    .selectFrom('applications as a')
+    .innerJoin('conversations as c', 'c.organization_id', 'a.organization_id')
+    .select(['c.id', 'c.organization_id', 'c.updated_at'])
+    .where('a.organization_id', '=', p.organization_id)
     .where(aiMode, '=', 'auto')
     .where('c.mode', 'in', ['live', 'test'])
     .where('c.status', '=', 'pending')
@@ -175,9 +205,18 @@ export function createAiLogRepository(runner: Runner): AiLogRepository {
       run(runner, settle, { application_id: applicationId, ids: JSON.stringify(ids), at }),
     blank: (conversationId: string, since: number) =>
       run(runner, blank, { conversation_id: conversationId, since }),
-    automaticOrganizations: async () =>
-      (await all(runner, automaticOrganizations, {})).map((row) => row.organization_id),
-    unanswered: ({ id, updated_at }: UnansweredCursor, limit: number) =>
-      all(runner, unanswered, { after: updated_at, after_id: id, limit }),
+    automaticOrganizations: async (organizationId) => {
+      const rows =
+        organizationId === undefined
+          ? await all(runner, automaticOrganizations, {})
+          : await all(runner, isAutomatic, { organization_id: organizationId });
+      return rows.map((row) => row.organization_id);
+    },
+    unanswered: ({ id, updated_at }, limit, organizationId) => {
+      const cursor = { after: updated_at, after_id: id, limit };
+      return organizationId === undefined
+        ? all(runner, unanswered, cursor)
+        : all(runner, unansweredOfOrganization, { ...cursor, organization_id: organizationId });
+    },
   };
 }
