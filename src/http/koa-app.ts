@@ -71,6 +71,8 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
       ctx.remove('Cache-Control');
       sendError(ctx, error, requestId, log);
     }
+    // Its connection is closed then: who would ask once more on it had to ask again elsewhere.
+    if (goingAway) ctx.res.shouldKeepAlive = false;
     sendAnswer(ctx, common);
     countRequest(
       service.metrics,

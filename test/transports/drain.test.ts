@@ -1,8 +1,9 @@
 // A server that stops waits for the requests under way, and for nothing else.
 import { Agent, createServer, get, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { drain } from '../../src/http/drain.ts';
+import { startApp } from '../helpers/app.ts';
 import { eventually } from '../helpers/eventually.ts';
 
 /** Longer than a test lasts. */
@@ -51,4 +52,38 @@ it('is over at once for a server that never listened', async () => {
   const server = createServer();
   await drain(server, never);
   expect(server.listening).toBe(false);
+});
+
+it('says with an answer that is under way that the connection is closed', async () => {
+  const app = await startApp({ alone: true });
+  const agent = new Agent({ keepAlive: true });
+  onTestFinished(async () => {
+    agent.destroy();
+    vi.restoreAllMocks();
+    await app.stop();
+  });
+  const ask = (path: string): Promise<unknown[]> =>
+    new Promise((resolve, reject) => {
+      get(`${app.url}${path}`, { agent }, (response) => {
+        const { statusCode, headers } = response.resume();
+        response.once('end', () => resolve([statusCode, headers.connection]));
+      }).once('error', reject);
+    });
+  expect(await ask('/readyz')).toEqual([200, 'keep-alive']);
+  const { store } = app.service.engine;
+  const read = store.read.bind(store);
+  const held = Promise.withResolvers<void>();
+  let asked = 0;
+  vi.spyOn(store, 'read').mockImplementation(async (work) => {
+    asked += 1;
+    await held.promise;
+    return read(work);
+  });
+  const answer = ask('/readyz');
+  await eventually(() => expect(asked).toBeGreaterThan(0));
+  const stopped = app.stop();
+  await eventually(() => expect(app.logged.join('')).toContain('"stopping"'));
+  held.resolve();
+  expect(await answer).toEqual([200, 'close']);
+  await stopped;
 });
