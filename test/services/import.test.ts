@@ -225,6 +225,11 @@ const cases: Readonly<
     (row) => ({ ...row, url: 'javascript:alert(1)' }),
     /url/,
   ],
+  'a document whose source is longer than an index can hold': [
+    'knowledge_documents',
+    (row) => ({ ...row, source: '文'.repeat(801) }),
+    /source.*must have at most 2400 bytes in UTF-8: give it a shorter name/,
+  ],
   'synonyms that are none': ['knowledge_synonyms', (row) => ({ ...row, synonyms: '[["one"]]' }), /synonyms/],
   'a row of the audit log with a tree in it': [
     'audit',

@@ -20,7 +20,8 @@ const addedDocument = ai.knowledgeDocument.extend({ change: z.enum(['added', 'up
 
 /** Indexes have room for so much of a text: a row of one takes 2,704 bytes at most on PostgreSQL. */
 const sourceBytes = 2_400;
-const documentSource = text(1, assistantLimits.source).refine(
+/** What a document was made from, also of one that is imported. */
+export const documentSource = text(1, assistantLimits.source).refine(
   (source) => new TextEncoder().encode(source).length <= sourceBytes,
   { message: `must have at most ${sourceBytes} bytes in UTF-8: give it a shorter name` },
 );

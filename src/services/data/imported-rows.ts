@@ -5,6 +5,7 @@ import { applicationSettingsPatch, locale, timezone } from '../../protocol/appli
 import { knowledgeFormat, synonyms } from '../../protocol/assistant.ts';
 import { assistantLimits, fileLimits, sizeLimits } from '../../protocol/codes.ts';
 import * as entity from '../../protocol/entities.ts';
+import { documentSource } from '../../protocol/operations/assistant.ts';
 import {
   clientMessageId,
   email,
@@ -246,7 +247,7 @@ function knowledgeRows(
     knowledge_documents: z.strictObject({
       ...row,
       organization_id: entity.uuid,
-      source: text(1, assistantLimits.source),
+      source: documentSource,
       title: exactText(0, assistantLimits.title),
       url: text(1, assistantLimits.source)
         .refine(isWebAddress, 'must be an address like https://…')
