@@ -217,6 +217,52 @@ it('fails as it does here, with the same error', async () => {
   ).toEqual(here);
 });
 
+/** Where this user can make a small file system for a process alone. */
+function canMount(): boolean {
+  try {
+    execFileSync('unshare', ['-Urm', 'sh', '-c', 'mount -t tmpfs none /tmp'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+it.each([
+  ['as the process says', () => pathToProgram('target', [{ noRoom: 'no space left on device' }])],
+  ...(canMount()
+    ? ([
+        [
+          'on a disk that is full',
+          () =>
+            pathWithChrt(
+              join(scratch, 'bin'),
+              `exec unshare -Urm sh -c 'mount -t tmpfs -o size=64k none "$0" && exec "$@"' '${join(scratch, 'small')}' "$@"`,
+            ),
+        ],
+      ] as const)
+    : []),
+] as const)('is not written once more where no room was left: %s', async (_name, pathOf) => {
+  await mkdir(join(scratch, 'small'));
+  const environment = { ...helperEnvironment(), PATH: await pathOf() };
+  let wrote = 0;
+  const writeHere: WriteBackup = (...work) => {
+    wrote += 1;
+    return writeBackup(...work);
+  };
+  const config = readConfig({ data: app.folder }, {});
+  const file = join(scratch, 'small', 'made.backup');
+  await expect(
+    backUpDataFolder(config, file, false, madeAt, null, (...work) =>
+      writeInIdleTime({ environment, writeHere }, ...work),
+    ),
+  ).rejects.toThrow(
+    /^There is not enough room for the backup \(.*(full|no space).*\)\. What was written of it is removed/i,
+  );
+  expect(wrote).toBe(0);
+  expect(await readdir(join(scratch, 'small'))).toEqual([]);
+  expect(await leftIn(app.folder)).toEqual([]);
+});
+
 it('ends with the process that has started it, in the midst of its work', async () => {
   const object = randomBytes(32).toString('hex');
   const task: BackupTask = {

@@ -2,6 +2,7 @@
 // thread, so that the program hears at any time that the other one is gone, and ends with it: SQLite copies a database
 // without a look at anything else.
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import { errorMessage } from '../file-errors.ts';
 
 /** What the program is told to write, as one message: neither a process list nor an environment may show a secret. */
 export interface BackupTask {
@@ -26,20 +27,36 @@ function isTask(value: unknown): value is BackupTask {
   );
 }
 
-/** Writes the backup; posts `copied` once the database is copied, and at the end what was written. */
+/** What the program answers where no room is left: to do it again would fill the disk again. */
+export interface NoRoom {
+  readonly noRoom: string;
+}
+
+/** Writes the backup; posts `copied` once the database is copied, and at the end what was written, or that no room is left. */
 async function write(task: unknown): Promise<void> {
   if (!isTask(task)) throw new Error('The process was given no backup to write.');
   const { writeBackup } = await import('./backup.ts');
   const { database, target, unsealed, folder, key, madeAt, passphrase } = task;
-  const written = await writeBackup(
-    database,
-    { target, unsealed, folder },
-    Buffer.from(key, 'base64'),
-    madeAt,
-    passphrase,
-    () => parentPort?.postMessage('copied'),
-  );
-  parentPort?.postMessage(written);
+  try {
+    const written = await writeBackup(
+      database,
+      { target, unsealed, folder },
+      Buffer.from(key, 'base64'),
+      madeAt,
+      passphrase,
+      () => parentPort?.postMessage('copied'),
+    );
+    parentPort?.postMessage(written);
+  } catch (error) {
+    if (!isOutOfRoom(error)) throw error;
+    parentPort?.postMessage({ noRoom: errorMessage(error) } satisfies NoRoom);
+  }
+}
+
+/** Also what a person may take of the disk is used up. */
+function isOutOfRoom(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return code === 'SQLITE_FULL' || code === 'ENOSPC' || code === 'EDQUOT';
 }
 
 /** Nothing is left to do for a process that is gone, and a thread inside SQLite ends by nothing less. */

@@ -1,7 +1,7 @@
 // Writes a backup in a process of the idle class (Linux's SCHED_IDLE), which gets only the time that no other process
 // wants. At the lowest priority of the usual class it would still take the core from a server for milliseconds at a time,
 // whenever that waits for the disk. Where there is no such class, where the process fails and where it gets too little, the
-// backup is written in this process, and what is wrong is said by that.
+// backup is written in this process, and what is wrong is said by that. Not where no room is left: it would fill the disk twice.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,8 @@ import {
   type WriteBackup,
   type WrittenBackup,
 } from './backup.ts';
-import type { BackupTask } from './backup-process.ts';
+import type { BackupTask, NoRoom } from './backup-process.ts';
+import { BackupError } from './sealed-backup.ts';
 import { StarvationWatch, type Phase, type Progress } from './starvation.ts';
 
 /** Beside this file as a source, and as a bundle. */
@@ -42,6 +43,7 @@ export interface IdleOptions {
 /**
  * As `writeBackup`: the same files, the same facts, the same errors.
  * @param files none of them exists
+ * @throws BackupError, too, where the process has found no room: the disk is full, and is not filled once more
  */
 export async function writeInIdleTime(
   { writeHere = writeBackup, ...options }: IdleOptions,
@@ -66,7 +68,10 @@ export async function writeInIdleTime(
   return writeHere(...work);
 }
 
-/** @returns null: it failed, or got too little time. The process has ended by then. */
+/**
+ * @returns null: it failed, or got too little time. The process has ended by then.
+ * @throws BackupError no room was left
+ */
 async function writeInProcess(
   task: BackupTask,
   { environment, now = () => performance.now(), progressOf = readProgress }: IdleOptions,
@@ -76,7 +81,7 @@ async function writeInProcess(
   if (child === null || pid === undefined) return null;
   const { promise: exited, resolve: exit } = Promise.withResolvers<void>();
   child.once('exit', () => exit());
-  const { promise: answered, resolve: answer } = Promise.withResolvers<WrittenBackup | null>();
+  const { promise: answered, resolve: answer } = Promise.withResolvers<WrittenBackup | NoRoom | null>();
   // Comes behind the last message, which the end of the process does not.
   child.once('disconnect', () => answer(null));
   // A process that starves can't tell that the copy has begun.
@@ -88,7 +93,7 @@ async function writeInProcess(
   };
   child.on('message', (message: unknown) => {
     if (message === 'copied') copied = true;
-    else answer(isWritten(message) ? message : null);
+    else answer(isWritten(message) || isNoRoom(message) ? message : null);
   });
   const watch = new StarvationWatch();
   const timer = setInterval(() => {
@@ -103,7 +108,10 @@ async function writeInProcess(
   clearInterval(timer);
   child.kill('SIGKILL');
   await exited;
-  return written;
+  if (!isNoRoom(written)) return written;
+  throw new BackupError(
+    `There is not enough room for the backup (${written.noRoom}). What was written of it is removed. Free as much as the database and its files take${task.passphrase === null ? '' : ', and once more in the data folder, where the copy lies until it is encrypted'}, or name a file on another disk.`,
+  );
 }
 
 /**
@@ -124,6 +132,10 @@ function startProcess(environment: IdleOptions['environment']): ChildProcess | n
   } catch {
     return null;
   }
+}
+
+function isNoRoom(value: unknown): value is NoRoom {
+  return typeof value === 'object' && value !== null && 'noRoom' in value && typeof value.noRoom === 'string';
 }
 
 function isWritten(value: unknown): value is WrittenBackup {
