@@ -6,7 +6,8 @@ import { randomUUID } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { stallMs } from '../../src/http/send-time.ts';
-import { exportLimits } from '../../src/services/data/export-seats.ts';
+import type { MemberActor } from '../../src/services/core/actor.ts';
+import { exportLimits, takeExportSeat } from '../../src/services/data/export-seats.ts';
 import { purge } from '../../src/services/data/retention.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { request, type Reply } from '../helpers/client.ts';
@@ -364,6 +365,39 @@ describe('exports at once', () => {
     ]);
     for (const seat of held) if (typeof seat === 'function') seat();
     expect((await ask(admin, 'GET', visitor.id)).status).toBe(200);
+  });
+
+  it('are a few second ones only: four organizations that hold on to theirs leave a place', async () => {
+    const { service } = app;
+    const given: (() => void)[] = [];
+    const take = async (organizationId: string): Promise<boolean> => {
+      const actor: MemberActor = {
+        kind: 'member',
+        organizationId,
+        memberId: randomUUID(),
+        name: 'Ann',
+        role: 'admin',
+        sessionId: randomUUID(),
+        sessionEndsAt: Number.MAX_SAFE_INTEGER,
+        scopes: null,
+        origin: null,
+      };
+      const seat = await takeExportSeat(service, actor).catch((error: unknown) => {
+        expect(error).toMatchObject({ code: 'unavailable' });
+      });
+      if (seat !== undefined) given.push(seat);
+      return seat !== undefined;
+    };
+    const slow = Array.from({ length: 4 }, () => randomUUID());
+    for (const id of slow) expect(await take(id)).toBe(true);
+    const second: boolean[] = [];
+    for (const id of slow) second.push(await take(id));
+    expect(second).toEqual([true, true, true, false]);
+    expect(await take(randomUUID())).toBe(true);
+    expect(await take(randomUUID())).toBe(false);
+    for (const giveBack of given) giveBack();
+    expect(await take(randomUUID())).toBe(true);
+    for (const giveBack of given) giveBack();
   });
 
   it('count until they are made, also where their reader has left', async () => {

@@ -3,8 +3,11 @@ import type { Actor } from '../core/actor.ts';
 import { rateLimited, ServiceError } from '../core/errors.ts';
 import type { Service } from '../service.ts';
 
-/** Exports at once of one organization, and of all together. */
-export const exportLimits = { organization: 2, all: 8 } as const;
+/**
+ * Exports at once of one organization, and of all together; so many of these are an organization's second: a few that read
+ * slowly would hold all places otherwise.
+ */
+export const exportLimits = { organization: 2, second: 3, all: 8 } as const;
 
 /**
  * Takes a place of an organization.
@@ -14,12 +17,20 @@ export const exportLimits = { organization: 2, all: 8 } as const;
  */
 export async function takeExportSeat({ engine }: Pick<Service, 'engine'>, actor: Actor): Promise<() => void> {
   if (actor.kind !== 'member') return () => undefined;
-  const seat = await engine.seats.take([
-    { key: `export:${actor.organizationId}`, most: exportLimits.organization },
-    { key: 'export', most: exportLimits.all },
-  ]);
+  const own = `export:${actor.organizationId}`;
+  const all = { key: 'export', most: exportLimits.all };
+  const first = await engine.seats.take([{ key: own, most: 1 }, all]);
+  if (typeof first === 'function') return first;
+  const seat =
+    first.full === 1
+      ? first
+      : await engine.seats.take([
+          { key: own, most: exportLimits.organization },
+          { key: 'export:second', most: exportLimits.second },
+          all,
+        ]);
   if (typeof seat === 'function') return seat;
-  if (seat.full === 1)
+  if (seat.full > 0)
     throw new ServiceError(
       'unavailable',
       'The server makes as many exports as it can at once. Try again in a moment.',
