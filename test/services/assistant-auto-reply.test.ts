@@ -22,6 +22,7 @@ import {
   type TestClient,
   type TestOrganization,
 } from '../helpers/fixtures.ts';
+import { replacing } from '../helpers/replacing.ts';
 
 const question = 'Can I return a product, and is shipping refunded?';
 
@@ -266,17 +267,18 @@ describe('an answer by itself', () => {
     const read = store.read.bind(store);
     vi.spyOn(store, 'read').mockImplementation((work) =>
       read(({ repositories }) => {
-        const aiLog: Partial<typeof repositories.aiLog> = {
+        const { aiLog } = repositories;
+        const watched: Partial<typeof aiLog> = {
           automaticOrganizations: (id) => {
             looks.push(`organizations ${id ?? 'of all'}`);
-            return repositories.aiLog.automaticOrganizations(id);
+            return aiLog.automaticOrganizations(id);
           },
           unanswered: (after, limit, id) => {
             looks.push(`conversations ${id ?? 'of all'}`);
-            return repositories.aiLog.unanswered(after, limit, id);
+            return aiLog.unanswered(after, limit, id);
           },
         };
-        return work({ repositories: { ...repositories, aiLog: { ...repositories.aiLog, ...aiLog } } });
+        return work({ repositories: replacing(repositories, 'aiLog', { ...aiLog, ...watched }) });
       }),
     );
     const other = await createShop(app, 'other');

@@ -4,7 +4,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ConfigurationHistory } from '../../src/engine/configuration-history.ts';
 import type { Store } from '../../src/engine/engine.ts';
-import type { Repositories } from '../../src/engine/repositories.ts';
 import { sizeLimits } from '../../src/protocol/codes.ts';
 import { createConfigCache, type ConfigCache } from '../../src/services/core/config-cache.ts';
 import type { OrganizationTable } from '../../src/services/core/organization-table.ts';
@@ -15,6 +14,7 @@ import { request } from '../helpers/client.ts';
 import { rowsOf } from '../helpers/database.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { Receiver } from '../helpers/receiver.ts';
+import { replacing } from '../helpers/replacing.ts';
 import {
   createConversation,
   createMember,
@@ -96,17 +96,6 @@ function contentOf<T>(table: OrganizationTable<T>): unknown {
 const domainsOf = async (cache: ConfigCache) => contentOf(await cache.allDomains());
 const inboxesOf = async (cache: ConfigCache) => contentOf(await cache.inboxes());
 const inboxAt = async (address: string) => (await app.service.configCache.inboxes()).find(address);
-
-/** The repositories with another one in the place of one; an engine may make them only when they are asked for. */
-function replacing<N extends keyof Repositories>(
-  repositories: Repositories,
-  name: N,
-  other: Repositories[N],
-): Repositories {
-  return new Proxy({} as Repositories, {
-    get: (_target, key): unknown => (key === name ? other : Reflect.get(repositories, key, repositories)),
-  });
-}
 
 /** A cache of its own, so that none but its reads are looked at: what the server does beside it reads, too. */
 function cacheThatReads(read: Store['read']): ConfigCache {

@@ -24,6 +24,7 @@ import {
   type TestClient,
   type TestOrganization,
 } from '../helpers/fixtures.ts';
+import { replacing } from '../helpers/replacing.ts';
 
 const canary = Buffer.from('CANARY-OF-THE-FILES-');
 
@@ -200,18 +201,15 @@ test('a change of settings costs one look for bytes that are to go, and one for 
     read(({ repositories }) => {
       const { files, conversations } = repositories;
       const count = (name: string): void => void (looks[name] = (looks[name] ?? 0) + 1);
-      const watched: typeof repositories = {
-        ...repositories,
-        files: {
-          ...files,
-          toScan: (...given) => (count('files'), files.toScan(...given)),
-          dueRemovals: (...given) => (count('removals'), files.dueRemovals(...given)),
-        },
-        conversations: {
-          ...conversations,
-          dueSnoozes: (...given) => (count('due'), conversations.dueSnoozes(...given)),
-        },
-      };
+      const watchedFiles = replacing(repositories, 'files', {
+        ...files,
+        toScan: (...given) => (count('files'), files.toScan(...given)),
+        dueRemovals: (...given) => (count('removals'), files.dueRemovals(...given)),
+      });
+      const watched = replacing(watchedFiles, 'conversations', {
+        ...conversations,
+        dueSnoozes: (...given) => (count('due'), conversations.dueSnoozes(...given)),
+      });
       return work({ repositories: watched });
     }),
   );
