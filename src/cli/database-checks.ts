@@ -26,7 +26,7 @@ export async function checkDatabase(config: Config, now: number): Promise<Findin
     schema(report),
     ...keeps(config, report),
     ...load(report),
-    skew(now, report.clockDifferenceMs),
+    skew(now, Math.abs(report.clockSkewMs)),
     nodes(report),
   ];
 }

@@ -1,6 +1,7 @@
 // Looks at a database on PostgreSQL for `deskbell doctor`, `nodes` and `migrate`. Decides nothing about what is good
 // enough, and changes nothing but in `migrateDatabase`.
 import { examineDatabase, unreachable } from './examine.ts';
+import { measureSkew } from './clock-skew.ts';
 import { Link } from './link.ts';
 import { assertNoneServes, readNodes, type NodeRow } from './membership.ts';
 import { migrateOn, newestSchema, readSchema } from './migrate.ts';
@@ -36,8 +37,8 @@ export interface PostgresReport {
   readonly notifyQueue: number;
   /** For how long the oldest transaction has been open, ms. */
   readonly oldestTransactionMs: number;
-  /** How far the database's clock is from this machine's at least, ms. */
-  readonly clockDifferenceMs: number;
+  /** What the database's clock shows more than this machine's, ms. */
+  readonly clockSkewMs: number;
   readonly sizeBytes: number;
   readonly nodes: readonly NodeRow[];
   /** When the newest row was made, ms; null where there is none. */
@@ -58,7 +59,6 @@ interface Facts {
   readonly connections_left: number;
   readonly notify_queue: number;
   readonly oldest_ms: number;
-  readonly now: number;
   readonly size: number;
 }
 
@@ -75,16 +75,13 @@ const facts = `select current_setting('server_version') as version,
   pg_notification_queue_usage() as notify_queue,
   coalesce((select max(extract(epoch from clock_timestamp() - xact_start) * 1000) from pg_stat_activity
     where datname = current_database() and pid <> pg_backend_pid()), 0)::bigint as oldest_ms,
-  (extract(epoch from clock_timestamp()) * 1000)::bigint as now,
   pg_database_size(current_database()) as size`;
 
 /** @throws EngineError when it can't be reached; SchemaError when it is newer than this program */
 export async function inspectPostgres(url: string): Promise<PostgresReport> {
   return withLink(url, async (link) => {
     const { version: schema } = await readSchema(link);
-    const asked = Date.now();
     const { rows } = await link.query<Facts>({ text: facts });
-    const answered = Date.now();
     const [found] = rows;
     if (found === undefined) throw new Error('The database does not say what it is.');
     const { rows: keys } =
@@ -110,21 +107,12 @@ export async function inspectPostgres(url: string): Promise<PostgresReport> {
       connectionsLeft: found.connections_left,
       notifyQueue: found.notify_queue,
       oldestTransactionMs: found.oldest_ms,
-      clockDifferenceMs: clockDifference(found.now, asked, answered),
+      clockSkewMs: await measureSkew(link),
       sizeBytes: found.size,
       nodes: (await hasNodeTables(link)) ? await readNodes(link) : [],
       newestTime: schema < newestSchema ? null : await newestTimeOn(url),
     };
   });
-}
-
-/**
- * How far another clock is from this machine's at least: when it was read between two moments is not known.
- * @param read what it said, ms since the epoch
- * @param asked, answered by this machine's clock
- */
-export function clockDifference(read: number, asked: number, answered: number): number {
-  return Math.max(0, asked - read, read - answered);
 }
 
 async function newestTimeOn(url: string): Promise<number | null> {

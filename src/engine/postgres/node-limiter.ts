@@ -1,6 +1,5 @@
 // Counts uses for all nodes: a row for each key, and all that is asked in one turn of the loop decided in one
 // transaction. What was counted need not survive a loss of power: it is committed without waiting.
-import { createSystemClock } from '../clock.ts';
 import {
   StoreUnavailableError,
   type Clock,
@@ -8,6 +7,7 @@ import {
   type Limiter,
   type LimitVerdict,
 } from '../engine.ts';
+import { measureSkew } from './clock-skew.ts';
 import { isWorthRepeating, refusal, type Link, type Statement } from './link.ts';
 import { LimitUses } from './limit-uses.ts';
 
@@ -34,10 +34,6 @@ const update: Statement = {
   name: 'update_places',
   text: `update limits set uses = u.uses, ends_at = u.ends_at
     from unnest($1::tid[], $2::text[], $3::bigint[]) as u(place, uses, ends_at) where limits.ctid = u.place`,
-};
-const readClock: Statement = {
-  name: 'read_clock',
-  text: 'select (extract(epoch from clock_timestamp()) * 1000)::bigint as now',
 };
 const sweepOld: Statement = {
   name: 'sweep_keys',
@@ -159,25 +155,6 @@ export class NodeLimiter implements Limiter {
   #now(): number {
     return Math.floor(this.#clock.monotonic() + this.#ahead);
   }
-}
-
-/** What the machine's clock shows, also where another one is handed in. */
-const machine = createSystemClock();
-/** How often the database is asked for its time: the quickest answer says it best. */
-const clockQuestions = 3;
-
-/** @returns what the database's clock shows more than the machine's, ms; 0 where the two agree as well as can be told */
-async function measureSkew(link: Link): Promise<number> {
-  let [skew, doubt] = [0, Infinity];
-  for (let asked = 0; asked < clockQuestions; asked += 1) {
-    const before = machine.now();
-    const { rows } = await link.query<{ now: number }>(readClock);
-    const after = machine.now();
-    if (after - before >= doubt) continue;
-    doubt = after - before;
-    skew = (rows[0]?.now ?? before) - (before + after) / 2;
-  }
-  return Math.abs(skew) <= doubt / 2 + 1 ? 0 : skew;
 }
 
 async function decideOn(link: Link, group: readonly Asked[], now: number): Promise<LimitVerdict[]> {
