@@ -1,7 +1,10 @@
 // Sends mails: one connection for one mail, only to addresses that the server's owner allows. nodemailer writes MIME and
 // speaks SMTP; it is loaded by the first mail.
 import { connect, type Socket } from 'node:net';
+import type { Transporter } from 'nodemailer';
+import type { SentMessageInfo, Options as SmtpOptions } from 'nodemailer/lib/smtp-transport';
 import type { Clock } from '../engine/engine.ts';
+import { BoundedStream, SaidTooMuchError } from './bounded-stream.ts';
 import { readMailServerUrl } from './mail-server-url.ts';
 import { describeNetworkError, errorCode } from './network-errors.ts';
 import { BlockedAddressError, createSsrfGuard, type ResolveHost } from './ssrf-guard.ts';
@@ -71,6 +74,11 @@ export interface SmtpClientOptions {
 const timeoutMs = 60_000;
 const connectTimeoutMs = 15_000;
 const maxAnswerLength = 300;
+/**
+ * What a mail server may say for one mail, its certificates and what it offers included. nodemailer keeps what it is sent
+ * until it has read it, a line at a time: from a server that goes on it would take all memory, and the event loop.
+ */
+const maxSaidBytes = 131_072;
 
 /** Creates a client that keeps no connection. */
 export function createSmtpClient({ clock, resolve }: SmtpClientOptions): SendMail {
@@ -109,13 +117,8 @@ export async function probeMailServer(address: string, signal: AbortSignal): Pro
   signal.addEventListener('abort', close, { once: true });
   try {
     socket = await openSocket(url, createSsrfGuard(true), signal);
-    const transport = await openTransport(url, socket);
-    try {
-      await transport.verify();
-      return null;
-    } finally {
-      transport.close();
-    }
+    await withTransport(url, socket, (transport) => transport.verify());
+    return null;
   } catch (error) {
     if (signal.aborted) return 'it did not answer in time';
     const result = describe(error);
@@ -153,6 +156,8 @@ function openSocket(
     socket.once('connect', () => {
       signal.removeEventListener('abort', abort);
       socket.setTimeout(0);
+      // What is written comes in the pieces that it is to leave in.
+      socket.setNoDelay(true);
       socket.off('error', reject);
       // From here on nodemailer listens; errors after its end change nothing.
       socket.on('error', () => undefined);
@@ -161,13 +166,18 @@ function openSocket(
   });
 }
 
-async function openTransport(url: URL, socket: Socket) {
+/** @throws SaidTooMuchError, or what `work` throws */
+async function withTransport<T>(
+  url: URL,
+  socket: Socket,
+  work: (transport: Transporter<SentMessageInfo>) => Promise<T>,
+): Promise<T> {
+  const connection = new BoundedStream(socket, maxSaidBytes);
   const { createTransport } = await import('nodemailer');
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const user = decodeURIComponent(url.username);
-  return createTransport({
+  const options: SmtpOptions = {
     host,
-    connection: socket,
     secure: url.protocol === 'smtps:',
     // A password must not travel in the clear.
     requireTLS: user !== '' && url.protocol === 'smtp:' && !isLoopback(socket),
@@ -176,13 +186,22 @@ async function openTransport(url: URL, socket: Socket) {
     socketTimeout: timeoutMs,
     disableFileAccess: true,
     disableUrlAccess: true,
-  });
+  };
+  // Its type asks for a socket, its code for a stream that has a timeout.
+  const transport = createTransport(Object.assign(options, { connection }));
+  try {
+    return await work(transport);
+  } catch (error) {
+    throw connection.refusal ?? error;
+  } finally {
+    transport.close();
+    connection.destroy();
+  }
 }
 
 async function handOver(url: URL, socket: Socket, mail: OutgoingMail): Promise<MailResult> {
-  const transport = await openTransport(url, socket);
-  try {
-    const { response } = await transport.sendMail({
+  const { response } = await withTransport(url, socket, (transport) =>
+    transport.sendMail({
       from: { name: mail.from.name ?? '', address: mail.from.address },
       to: { name: '', address: mail.to },
       envelope: { from: mail.returnPath ?? mail.from.address, to: [mail.to] },
@@ -197,11 +216,9 @@ async function handOver(url: URL, socket: Socket, mail: OutgoingMail): Promise<M
       ...(mail.references === undefined ? {} : { references: mail.references.map((id) => `<${id}>`) }),
       headers: { ...mail.headers },
       attachments: (mail.attachments ?? []).map((one) => ({ ...one })),
-    });
-    return { ok: true, response: shorten(response) };
-  } finally {
-    transport.close();
-  }
+    }),
+  );
+  return { ok: true, response: shorten(response) };
 }
 
 /** Whether the other end is on this machine, where no one else reads along. */
@@ -221,6 +238,7 @@ function shorten(text: string): string {
 function describe(error: unknown): MailResult {
   if (error instanceof BlockedAddressError)
     return failure('the mail server is at a private or local address, and the server does not send there');
+  if (error instanceof SaidTooMuchError) return failure('the mail server answers without end');
   const code = errorCode(error);
   const status = read(error, 'responseCode');
   const response = read(error, 'response');

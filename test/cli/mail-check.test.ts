@@ -1,10 +1,10 @@
 // What doctor says of mail: each link that can be broken, seeded one at a time; and mails over encrypted connections, in
 // both directions.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { createServer as createTlsServer, getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { createTransport } from 'nodemailer';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkMail, systemDns, type DnsQuestions } from '../../src/cli/mail-check.ts';
@@ -162,6 +162,42 @@ describe('encrypted connections', () => {
     for (const url of addresses) expect(await hand(url)).toMatchObject({ ok: true });
     expect([upgrading.secured, encrypted.secured]).toEqual([[true], [true]]);
   });
+
+  it.each(['smtp', 'smtps'] as const)(
+    'a server that goes on saying something is left, by %s',
+    async (scheme) => {
+      setDefaultCACertificates([...trusted, mailCertificate]);
+      let answered = 0;
+      // Empty lines: each is short, and none of them ends an answer.
+      const talk = (socket: Socket): void => {
+        answered += 1;
+        socket.on('error', () => undefined).resume();
+        socket.end(`220 here\r\n${'\r\n'.repeat(100_000)}`);
+      };
+      const server =
+        scheme === 'smtp'
+          ? createServer(talk)
+          : createTlsServer({ key: mailKey, cert: mailCertificate }, talk);
+      server.listen(0, '127.0.0.1');
+      await new Promise((resolve) => server.once('listening', resolve));
+      const { port } = server.address() as AddressInfo;
+      try {
+        const url = `${scheme}://localhost:${port}`;
+        expect(await hand(url)).toEqual({
+          ok: false,
+          permanent: false,
+          refusesAddress: false,
+          error: 'the mail server answers without end',
+        });
+        expect(await probeMailServer(url, AbortSignal.timeout(20_000))).toBe(
+          'the mail server answers without end',
+        );
+        expect(answered).toBe(2);
+      } finally {
+        await new Promise((resolve) => server.close(resolve));
+      }
+    },
+  );
 
   it('are offered where mails come in', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'deskbell-mail-'));
