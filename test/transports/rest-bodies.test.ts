@@ -1,6 +1,8 @@
 // Attacks the reading of requests: bodies that are no JSON, lie about their length or
 // type, are compressed, too deep or broken, and requests that no HTTP library would send.
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startApp, type TestApp } from '../helpers/app.ts';
@@ -335,6 +337,24 @@ describe('a request that could be read in two ways', () => {
     });
     expect(reply.status, reply.text).toBe(status);
     expect(app.logged.filter((line) => line.includes('internal error'))).toEqual([]);
+  });
+
+  it('a form that breaks off is no error of the service', async () => {
+    const path = `/mail/stop/${'a'.repeat(26)}.${'a'.repeat(16)}`;
+    const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n`;
+    const asked = (): string[] => app.logged.filter((line) => line.includes('/mail/stop/'));
+    const { hostname, port } = new URL(app.url);
+    const before = asked().length;
+    const cut = connect(Number(port), hostname);
+    cut.write(`${head}scope=`, () => cut.resetAndDestroy());
+    await eventually(() => expect(asked()).toHaveLength(before + 1));
+    expect(app.logged.filter((line) => line.includes('internal error'))).toEqual([]);
+    // One that is longer than the page's own is answered before its end has come.
+    const long = connect(Number(port), hostname);
+    long.write(head + 'x'.repeat(1_100));
+    const [answer] = await once(long, 'data');
+    expect(String(answer)).toMatch(/^HTTP\/1\.1 404 /);
+    long.destroy();
   });
 
   it('what is expected and not known is passed over', async () => {

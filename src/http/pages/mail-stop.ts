@@ -7,6 +7,7 @@ import type { Input } from '../../protocol/operations.ts';
 import { ServiceError } from '../../services/core/errors.ts';
 import { execute } from '../../services/execute.ts';
 import type { Service } from '../../services/service.ts';
+import { dropRest } from '../receive-time.ts';
 import { escapeHtml } from './html.ts';
 import { mailStopLanguages, mailStopWords, type MailStopLanguage } from './mail-stop-words.ts';
 
@@ -102,12 +103,21 @@ async function stop(service: Service, token: string, scope: Scope): Promise<bool
   }
 }
 
-/** As much of a form as this page's own has. */
+/**
+ * As much of a form as this page's own has.
+ * @throws ServiceError bad_request: it has not come whole
+ */
 async function readForm(ctx: Context): Promise<string> {
   let text = '';
-  for await (const chunk of ctx.req) {
-    text += String(chunk);
-    if (text.length > maxBody) break;
+  ctx.res.once('finish', () => dropRest(ctx.req));
+  try {
+    // The request outlives its body: an answer is still to come.
+    for await (const chunk of ctx.req.iterator({ destroyOnReturn: false })) {
+      text += String(chunk);
+      if (text.length > maxBody) break;
+    }
+  } catch {
+    throw new ServiceError('bad_request', 'The connection ended before the whole body had arrived.');
   }
   return text.slice(0, maxBody);
 }
