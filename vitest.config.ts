@@ -30,9 +30,8 @@ export default defineConfig({
     // Files share workers, which load the program once.
     isolate: false,
     pool: 'forks',
-    // On two cores: a test that drives a browser, a terminal or a process waits for a good part of its time. With five, a
-    // quarter of the processor's time was left.
-    maxWorkers: 7,
+    // On two cores: a test that drives a browser, a terminal or a process waits for a good part of its time.
+    maxWorkers: 5,
     sequence: { sequencer: LongestFirst },
     // A limit is for a test that hangs, not for one that is slow: a busy machine takes ten times as long.
     testTimeout: unbounded ? 0 : 600_000,
