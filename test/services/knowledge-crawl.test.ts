@@ -367,12 +367,15 @@ describe('pages', () => {
           .end(bytes);
     pages = {
       '/': packed(
-        gzipSync('<a href=/bomb>b</a><a href=/broken>c</a><a href=/strange>d</a><a href=/cut>e</a>'),
+        gzipSync(
+          '<a href=/bomb>b</a><a href=/broken>c</a><a href=/strange>d</a><a href=/cut>e</a><a href=/inherited>f</a>',
+        ),
       ),
       '/bomb': packed(gzipSync(Buffer.alloc(100_000_000, 0x20))),
       '/broken': packed(Buffer.from('no gzip at all')),
       '/strange': packed(Buffer.from('x'), 'zstd, rot13'),
       '/cut': packed(gzipSync('x'.repeat(10_000)).subarray(0, 20)),
+      '/inherited': packed(Buffer.from('x'), 'constructor'),
     };
     const found = await crawl();
     expect(paths(found)).toEqual(['/']);
@@ -381,6 +384,7 @@ describe('pages', () => {
       'its encoding is broken',
       "it is encoded as zstd, rot13, which can't be read",
       'its encoding is broken',
+      "it is encoded as constructor, which can't be read",
     ]);
   });
 

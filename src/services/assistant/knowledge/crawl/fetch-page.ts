@@ -144,7 +144,7 @@ async function readBody(response: IncomingMessage, signal: AbortSignal, maxBytes
     throw new FetchError(tooLarge);
   }
   const encoding = (response.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
-  const decoder = decoders[encoding];
+  const decoder = decoders.get(encoding);
   if (decoder === undefined) {
     response.destroy();
     throw new FetchError(`it is encoded as ${encoding.slice(0, 40)}, which can't be read`);
@@ -168,14 +168,15 @@ async function readBody(response: IncomingMessage, signal: AbortSignal, maxBytes
   return Buffer.concat(chunks);
 }
 
-const decoders: Readonly<Record<string, (() => ReturnType<typeof createGunzip>) | null>> = {
-  identity: null,
-  '': null,
-  gzip: createGunzip,
-  'x-gzip': createGunzip,
-  deflate: createInflate,
-  br: createBrotliDecompress,
-};
+/** A map, not an object: a server may name what every object has, as `constructor`. */
+const decoders: ReadonlyMap<string, (() => ReturnType<typeof createGunzip>) | null> = new Map([
+  ['identity', null],
+  ['', null],
+  ['gzip', createGunzip],
+  ['x-gzip', createGunzip],
+  ['deflate', createInflate],
+  ['br', createBrotliDecompress],
+]);
 
 function describeError(error: unknown): string {
   if (error instanceof BlockedAddressError) return 'it leads to a private or local address';
