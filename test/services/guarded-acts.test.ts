@@ -1,7 +1,6 @@
 // Every act on a conversation is one update that matches only the state on which it was decided. Here the state
 // changes between reading and acting, as it can with several writers: the act must change nothing and answer 409
 // with the state as it is now. Must not depend on which engine stores the rows.
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sizeLimits } from '../../src/protocol/codes.ts';
 import { releaseMemberConversations } from '../../src/services/chat/auto-release.ts';
@@ -14,6 +13,7 @@ import {
 import { prepareMessage, sendMessage } from '../../src/services/chat/messages.ts';
 import type { MemberActor, VisitorActor } from '../../src/services/core/actor.ts';
 import type { Call, Tx } from '../../src/services/service.ts';
+import { memberActor } from '../helpers/actors.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import {
   createConversation,
@@ -30,18 +30,8 @@ let colleague: MemberActor;
 let admin: MemberActor;
 
 async function member(role: 'operator' | 'admin'): Promise<MemberActor> {
-  const { id, name } = { name: 'Olivia', ...(await createMember(app, 'acme', role, 'Olivia')) };
-  return {
-    kind: 'member',
-    organizationId: acme.id,
-    memberId: id,
-    name,
-    role,
-    sessionId: randomUUID(),
-    sessionEndsAt: Number.MAX_SAFE_INTEGER,
-    scopes: null,
-    origin: null,
-  };
+  const { id } = await createMember(app, 'acme', role, 'Olivia');
+  return memberActor(acme.id, id, { role });
 }
 
 beforeAll(async () => {

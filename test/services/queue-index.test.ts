@@ -10,7 +10,7 @@ import { conversationStatus, priority } from '../../src/protocol/entities.ts';
 import { queueSort, type QueueSort } from '../../src/protocol/queue.ts';
 import { QueueIndex } from '../../src/services/chat/queue-index/queue-index.ts';
 import { queueIndexes } from '../../src/services/chat/queue-index/queue-indexes.ts';
-import type { MemberActor } from '../../src/services/core/actor.ts';
+import { memberActor } from '../helpers/actors.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { rowsOf } from '../helpers/database.ts';
 import { eventually } from '../helpers/eventually.ts';
@@ -262,17 +262,7 @@ it('is made for others also where the one who asked first hangs up', async () =>
   const { service } = app;
   // An engine without an index yet: these two are the first to ask.
   const fresh = { ...service, engine: { ...service.engine } };
-  const actor: MemberActor = {
-    kind: 'member',
-    organizationId: acme.id,
-    memberId: ann.id,
-    name: 'Ann',
-    role: 'admin',
-    sessionId: randomUUID(),
-    sessionEndsAt: Number.MAX_SAFE_INTEGER,
-    scopes: null,
-    origin: null,
-  };
+  const actor = memberActor(acme.id, ann.id, { role: 'admin' });
   const call = { service: fresh, actor, address: null, contentLimit: 1 };
   // Where the logs are is known from here on, so both of those below find the same index.
   const elsewhere = { ...call, actor: { ...actor, organizationId: randomUUID() } };

@@ -6,9 +6,9 @@ import { randomUUID } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { stallMs } from '../../src/http/send-time.ts';
-import type { MemberActor } from '../../src/services/core/actor.ts';
 import { exportLimits, takeExportSeat } from '../../src/services/data/export-seats.ts';
 import { purge } from '../../src/services/data/retention.ts';
+import { memberActor } from '../helpers/actors.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { request, type Reply } from '../helpers/client.ts';
 import { rowsOf } from '../helpers/database.ts';
@@ -371,17 +371,7 @@ describe('exports at once', () => {
     const { service } = app;
     const given: (() => void)[] = [];
     const take = async (organizationId: string): Promise<boolean> => {
-      const actor: MemberActor = {
-        kind: 'member',
-        organizationId,
-        memberId: randomUUID(),
-        name: 'Ann',
-        role: 'admin',
-        sessionId: randomUUID(),
-        sessionEndsAt: Number.MAX_SAFE_INTEGER,
-        scopes: null,
-        origin: null,
-      };
+      const actor = memberActor(organizationId, randomUUID(), { role: 'admin' });
       const seat = await takeExportSeat(service, actor).catch((error: unknown) => {
         expect(error).toMatchObject({ code: 'unavailable' });
       });

@@ -12,6 +12,7 @@ import {
   type LoggedEvent,
   type Subscription,
 } from '../../src/services/core/audience.ts';
+import { memberActor } from '../helpers/actors.ts';
 
 const acme = 'organization-acme';
 const otherTenant = 'organization-other';
@@ -35,17 +36,7 @@ const foreignVisitor: VisitorActor = {
   applicationId: 'application-other',
 };
 
-const operator: MemberActor = {
-  kind: 'member',
-  organizationId: acme,
-  memberId: 'operator-1',
-  name: 'Olivia',
-  role: 'operator',
-  sessionId: 'session-1',
-  sessionEndsAt: Number.MAX_SAFE_INTEGER,
-  scopes: null,
-  origin: null,
-};
+const operator = memberActor(acme, 'operator-1', { sessionId: 'session-1' });
 const colleague: MemberActor = { ...operator, memberId: 'operator-2', sessionId: 'session-2' };
 const admin: MemberActor = { ...operator, memberId: 'admin-1', role: 'admin', sessionId: 'session-3' };
 const foreignOperator: MemberActor = { ...colleague, organizationId: otherTenant };

@@ -129,19 +129,15 @@ const blank = prepare<{ conversation_id: string; since: number }>()((db, p) =>
     .where('created_at', '>=', p.since),
 );
 const aiMode = jsonText('a.settings', '$.ai.mode');
-const automaticOrganizations = prepare<object>()((db) =>
-  db.selectFrom('applications as a').select('a.organization_id').distinct().where(aiMode, '=', 'auto'),
-);
+const automaticApplications = (db: Builder) =>
+  db.selectFrom('applications as a').select('a.organization_id').where(aiMode, '=', 'auto');
+const automaticOrganizations = prepare<object>()((db) => automaticApplications(db).distinct());
 const isAutomatic = prepare<{ organization_id: string }>()((db, p) =>
-  db
-    .selectFrom('applications as a')
-    .select('a.organization_id')
-    .where('a.organization_id', '=', p.organization_id)
-    .where(aiMode, '=', 'auto')
-    .limit(1),
+  automaticApplications(db).where('a.organization_id', '=', p.organization_id).limit(1),
 );
+type AfterCursor = { after: number; after_id: string; limit: number };
 // By the index on organization, mode and status: the one on applications would lead through all that ever was.
-const unanswered = prepare<{ after: number; after_id: string; limit: number }>()((db, p) =>
+const waitingForAssistant = (db: Builder, p: AfterCursor) =>
   db
     .selectFrom('applications as a')
     .innerJoin('conversations as c', 'c.organization_id', 'a.organization_id')
@@ -155,29 +151,10 @@ const unanswered = prepare<{ after: number; after_id: string; limit: number }>()
     .where((e) => e.or([e('c.updated_at', '>', p.after), e('c.id', '>', p.after_id)]))
     .orderBy('c.updated_at')
     .orderBy('c.id')
-    .limit(p.limit),
-);
-const unansweredOfOrganization = prepare<{
-  organization_id: string;
-  after: number;
-  after_id: string;
-  limit: number;
-}>()((db, p) =>
-  db
-    .selectFrom('applications as a')
-    .innerJoin('conversations as c', 'c.organization_id', 'a.organization_id')
-    .select(['c.id', 'c.organization_id', 'c.updated_at'])
-    .where('a.organization_id', '=', p.organization_id)
-    .where(aiMode, '=', 'auto')
-    .where('c.mode', 'in', ['live', 'test'])
-    .where('c.status', '=', 'pending')
-    .where(withoutIndex('c.application_id'), '=', (e) => e.ref('a.id'))
-    .where('c.assistant_muted_at', 'is', null)
-    .where('c.updated_at', '>=', p.after)
-    .where((e) => e.or([e('c.updated_at', '>', p.after), e('c.id', '>', p.after_id)]))
-    .orderBy('c.updated_at')
-    .orderBy('c.id')
-    .limit(p.limit),
+    .limit(p.limit);
+const unanswered = prepare<AfterCursor>()(waitingForAssistant);
+const unansweredOfOrganization = prepare<AfterCursor & { organization_id: string }>()((db, p) =>
+  waitingForAssistant(db, p).where('a.organization_id', '=', p.organization_id),
 );
 
 function fitting({ organizationId, applicationId }: AiLogFilter, { from, before }: LogStretch): Fitting {
