@@ -96,6 +96,20 @@ describe('the conversations of one visitor', () => {
   });
 });
 
+describe('a part of a name or a subject', () => {
+  it('is found in either case, in every script, and its signs stand for themselves', async () => {
+    const named = createVisitor(app, acme.application);
+    await named.call('PUT', '/visitor', { name: 'Jürgen Ørsted' });
+    const subject = 'Заказ (№ 7) + *[Ж]* {Σ} ^a.b|c\\d$ ΓΙΏΡΓΟΣ?';
+    const id = await createConversation(named, subject);
+    const foundBy = (q: string): Promise<string[]> => ids(operator, `q=${encodeURIComponent(q)}`);
+    for (const q of ['JÜRGEN ørsted', 'ürg', 'Ü', 'ЗАКАЗ (№', '+ *[ж]* {σ} ^A.B|C\\D$ γιώργος?', 'γος?'])
+      expect(await foundBy(q), q).toEqual([id]);
+    for (const q of ['jurgen', 'заказы', '№ ?', '№.7', '[жж]', 'γιώργοσ*', 'ж+'])
+      expect(await foundBy(q), q).toEqual([]);
+  });
+});
+
 describe('modes', () => {
   it('live and test are apart, and together where both are asked for', async () => {
     const tester = createVisitorByKey(app, acme.application, 'test');

@@ -2,6 +2,7 @@
 // repositories.ts and test/engine/queries.test.ts.
 import { sql, type RawBuilder } from 'kysely';
 import { twoFaced } from '../../../migrations/columns.ts';
+import { casesOf } from './letter-case.ts';
 
 /** A text in a column that holds JSON. @param path as `$.ai.mode` */
 export function jsonText(column: string, path: string): RawBuilder<string | null> {
@@ -49,12 +50,34 @@ export function joined(column: string, separator: string): RawBuilder<string | n
   });
 }
 
-/** Whether a text occurs in a column, whatever the case of ASCII letters. LIKE folds just those. */
+const asciiOnly = /^[\0-\x7f]*$/;
+
+/** A pattern for a text: GLOB and regular expressions compare exactly, so each letter stands there in all its cases. */
+function patternOf(text: string, escape: (letter: string) => string): string {
+  const letters = Array.from(text, (letter) => {
+    const cases = casesOf(letter);
+    return cases.length > 1 ? `[${cases.join('')}]` : escape(letter);
+  });
+  return letters.join('');
+}
+
+/**
+ * Whether a text occurs in a column, whatever the case of its letters. LIKE of SQLite, and of a PostgreSQL database with the
+ * locale C, folds those of ASCII alone.
+ */
 export function containsText(column: string, text: string): RawBuilder<boolean> {
-  const pattern = `%${text.replace(/[\\%_]/g, (found) => `\\${found}`)}%`;
+  if (asciiOnly.test(text)) {
+    const pattern = `%${text.replace(/[\\%_]/g, (found) => `\\${found}`)}%`;
+    return twoFaced({
+      sqlite: sql<boolean>`${sql.ref(column)} like ${pattern} escape '\\'`,
+      postgres: sql<boolean>`${sql.ref(column)} ilike ${pattern} escape '\\'`,
+    });
+  }
+  const glob = patternOf(text, (letter) => letter.replace(/^[*?[]$/, '[$&]'));
+  const expression = patternOf(text, (letter) => letter.replace(/^[.*+?()[\]{}|^$\\]$/, '\\$&'));
   return twoFaced({
-    sqlite: sql<boolean>`${sql.ref(column)} like ${pattern} escape '\\'`,
-    postgres: sql<boolean>`${sql.ref(column)} ilike ${pattern} escape '\\'`,
+    sqlite: sql<boolean>`${sql.ref(column)} glob ${`*${glob}*`}`,
+    postgres: sql<boolean>`${sql.ref(column)} ~ ${expression}`,
   });
 }
 

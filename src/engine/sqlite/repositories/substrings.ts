@@ -3,6 +3,7 @@
 import { sql } from 'kysely';
 import type { SubstringQuery, SubstringSource, SubstringsRepository } from '../../repositories/substrings.ts';
 import { isOneOfNumbers, whole } from '../dialect.ts';
+import { casesOf } from '../letter-case.ts';
 import { all, first, prepareForSqlite, type PreparedQuery, type Runner } from '../query.ts';
 
 interface Stretch {
@@ -61,23 +62,39 @@ const placesOfVisitors = prepareForSqlite<{ numbers: string }>()((db, p) =>
 
 /** Of the pieces that begin as a text of one or two characters, so many are looked up. */
 const maxPieces = 200;
-/** Of a long text so many trigrams are looked up. */
-const maxTrigrams = 16;
+/** Of a long text so many trigrams are looked up, each way to write one counted; of its last one every way. */
+const maxTrigrams = 17;
 
-/** A piece of text as the index has it. */
-function indexed(organizationId: string, piece: string): string {
-  // LIKE takes ASCII letters of either case for the same, and no others.
-  const folded = piece.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
-  return `${organizationId.slice(-12).toLowerCase()}x${Buffer.from(folded).toString('hex')}`;
+/** SQLite's lower(), which the index's words are made with, knows the letters of ASCII. */
+const lowered = (letter: string): string => (/^[A-Z]$/.test(letter) ? letter.toLowerCase() : letter);
+
+/** A piece of up to three letters as the index may have it: ASCII letters in lower case, others as they were written. */
+function indexed(organizationId: string, piece: readonly string[]): string[] {
+  let written = [''];
+  for (const letter of piece) {
+    const cases = [...new Set(casesOf(letter).map(lowered))];
+    written = written.flatMap((beginning) => cases.map((one) => beginning + one));
+  }
+  const organization = `${organizationId.slice(-12).toLowerCase()}x`;
+  return written.map((text) => organization + Buffer.from(text).toString('hex'));
 }
 
-/** Trigrams that stand side by side, and the last one: those between them would add a look each, and tell little more. */
-function trigramsOf(letters: readonly string[]): string[] {
+/**
+ * Trigrams that stand side by side, and the last one: those between them would add a look each, and tell little more.
+ * @returns of each the ways in which it may be written
+ */
+function trigramsOf(organizationId: string, letters: readonly string[]): string[][] {
+  const at = (index: number): string[] => indexed(organizationId, letters.slice(index, index + 3));
   const last = letters.length - 3;
-  const found = new Set([letters.slice(last).join('')]);
-  for (let at = 0; at < last && found.size < maxTrigrams; at += 3)
-    found.add(letters.slice(at, at + 3).join(''));
-  return [...found];
+  const found = [at(last)];
+  let count = at(last).length;
+  for (let index = 0; index < last; index += 3) {
+    const trigram = at(index);
+    count += trigram.length;
+    if (count > maxTrigrams) break;
+    found.push(trigram);
+  }
+  return found;
 }
 
 /** Behind every trigram that begins with what stands before it. */
@@ -87,28 +104,33 @@ const next = ' ';
 
 export function createSubstringsRepository(runner: Runner): SubstringsRepository {
   /** @returns null: there are more than are looked up */
-  async function piecesFrom({ trigramFrom }: SourceQueries, beginning: string): Promise<string[] | null> {
+  async function piecesFrom(
+    { trigramFrom }: SourceQueries,
+    beginnings: readonly string[],
+  ): Promise<string[] | null> {
     const found: string[] = [];
-    for (let from = beginning; ;) {
-      const term = (await first(runner, trigramFrom, { from, to: beginning + beyond }))?.term;
-      if (term === undefined) return found;
-      if (found.length >= maxPieces) return null;
-      found.push(term);
-      from = term + next;
-    }
+    for (const beginning of beginnings)
+      for (let from = beginning; ;) {
+        const term = (await first(runner, trigramFrom, { from, to: beginning + beyond }))?.term;
+        if (term === undefined) break;
+        if (found.length >= maxPieces) return null;
+        found.push(term);
+        from = term + next;
+      }
+    return found;
   }
   return {
     query: async (organizationId, text): Promise<SubstringQuery | null> => {
       const letters = Array.from(text);
       if (letters.length >= 3) {
-        const query = trigramsOf(letters)
-          .map((trigram) => indexed(organizationId, trigram))
+        const query = trigramsOf(organizationId, letters)
+          .map((ways) => `(${ways.join(' OR ')})`)
           .join(' AND ');
         return { subjects: query, visitors: query };
       }
-      const beginning = indexed(organizationId, text);
-      const subjects = await piecesFrom(sources.subjects, beginning);
-      const visitors = subjects === null ? null : await piecesFrom(sources.visitors, beginning);
+      const beginnings = indexed(organizationId, letters);
+      const subjects = await piecesFrom(sources.subjects, beginnings);
+      const visitors = subjects === null ? null : await piecesFrom(sources.visitors, beginnings);
       if (subjects === null || visitors === null) return null;
       const oneOf = (pieces: readonly string[]): string | null =>
         pieces.length === 0 ? null : pieces.join(' OR ');
