@@ -27,6 +27,7 @@ import * as substrings from './0023-substrings.ts';
 import * as messageEvents from './0024-message-events.ts';
 import * as searchMerges from './0025-search-merges.ts';
 import * as changedMessages from './0026-changed-messages.ts';
+import * as visitorExports from './0027-visitor-exports.ts';
 
 export interface Migration {
   readonly name: string;
@@ -60,4 +61,5 @@ export const migrations: readonly Migration[] = [
   { name: '0024-message-events', up: messageEvents.up },
   { name: '0025-search-merges', up: searchMerges.up },
   { name: '0026-changed-messages', up: changedMessages.up },
+  { name: '0027-visitor-exports', up: visitorExports.up },
 ];

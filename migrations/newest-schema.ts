@@ -53,7 +53,6 @@ CREATE TRIGGER knowledge_passage_removed after delete on knowledge_passages begi
 CREATE TABLE "knowledge_synonyms" ("application_id" text primary key references "applications" ("id") on delete cascade, "synonyms" text not null);
 CREATE TABLE "ai_log" ("id" text primary key, "organization_id" text not null references "organizations" ("id") on delete cascade, "application_id" text references "applications" ("id") on delete cascade, "visitor_key" text references "visitors" ("id") on delete cascade, "conversation_id" text references "conversations" ("id") on delete cascade, "mode" text not null, "door" text not null, "actor" text not null, "question" text not null, "answer" text, "outcome" text not null, "sources" text not null, "model" text, "duration_ms" integer not null, "created_at" integer not null, "chosen" text, "settled_at" integer);
 CREATE INDEX "ai_log_by_organization" on "ai_log" ("organization_id", "created_at");
-CREATE INDEX "ai_log_by_visitor" on "ai_log" ("visitor_key");
 CREATE INDEX "ai_log_by_conversation" on "ai_log" ("conversation_id");
 CREATE TABLE "member_totp" ("id" text primary key, "organization_id" text not null references "organizations" ("id") on delete cascade, "member_id" text not null unique references "members" ("id") on delete cascade, "sealed" blob not null, "last_step" integer not null, "confirmed_at" integer, "created_at" integer not null);
 CREATE TABLE "recovery_codes" ("digest" blob primary key, "member_id" text not null references "members" ("id") on delete cascade);
@@ -232,4 +231,7 @@ CREATE VIEW event_log as
        from message_events as e join messages as m on m.number between e.number and e.number + e.messages - 1;
 CREATE INDEX messages_changed on messages (conversation_id, changed_seq, emailed_at)
      where changed_seq > seq or emailed_at is not null;
+CREATE INDEX ai_log_by_visitor on ai_log (visitor_key, created_at, id);
+CREATE INDEX audit_of_visitors on audit (subject, created_at, id)
+     where substr(subject, 1, 8) = 'visitor:';
 `;

@@ -14,7 +14,7 @@ import { dashboardPaths, serveDashboard } from './pages/dashboard.ts';
 import { fileRoute, isFilePath, serveFiles } from './file-downloads.ts';
 import { limitBodyTime } from './receive-time.ts';
 import { demoPage } from './pages/demo.ts';
-import { sendAnswer, sendError, sendJson } from './responses.ts';
+import { BrokenAnswerError, loggedError, sendAnswer, sendError, sendJson } from './responses.ts';
 import { metricsPath, serveMetrics } from './metrics.ts';
 import { serveDocuments } from './documents.ts';
 import { routes, serveOperations } from './operation-routes.ts';
@@ -52,7 +52,10 @@ const memberPages = {
 
 export function createHttpHandler({ service, config, log, demo }: HttpOptions): HttpHandler {
   const koa = new Koa({ proxy: false });
-  koa.on('error', (error: Error) => log.debug({ message: error.message }, 'a response could not be sent'));
+  koa.on('error', (error: Error) => {
+    if (error instanceof BrokenAnswerError) log.error({ err: loggedError(error.cause) }, error.message);
+    else log.debug({ message: error.message }, 'a response could not be sent');
+  });
   const documents = siteDocuments(demo !== undefined);
   const knownPaths = new Set([...ownPaths, ...documents.keys()]);
   const overTls = config.baseUrl?.startsWith('https:') === true;

@@ -21,7 +21,8 @@ import {
 } from '../services/auth/authenticate.ts';
 import { assertMayHaveCookie, removedCookie, sessionCookie } from '../services/auth/session-cookie.ts';
 import { takeExportSeat } from '../services/data/export-seats.ts';
-import { execute } from '../services/execute.ts';
+import { execute, executeInParts } from '../services/execute.ts';
+import { isLong } from '../services/handlers.ts';
 import { badField, notFound, ServiceError } from '../services/core/errors.ts';
 import type { Service } from '../services/service.ts';
 import { readBody, readFileBody } from './body-reader.ts';
@@ -136,12 +137,15 @@ function createServe({ name }: Route, service: Service, trustProxy: number): Ser
       return input;
     };
     const readOwnInput = operation.sessionCookie === 'set' ? readWithCookie : read;
-    const runWith = (readInput: typeof read): Promise<object> =>
-      execute(call, name, undefined, { readInput });
     const run = (): Promise<object> =>
-      operation.long === true
-        ? runLong(ctx, () => takeExportSeat(service, actor), readOwnInput, runWith)
-        : runWith(readOwnInput);
+      isLong(name)
+        ? runLong(
+            ctx,
+            () => takeExportSeat(service, actor),
+            readOwnInput,
+            (readInput): Promise<object> => executeInParts(call, name, readInput),
+          )
+        : execute(call, name, undefined, { readInput: readOwnInput });
     if (operation.body === 'stream') ctx.res.once('finish', () => dropRest(ctx.req));
     const answer =
       operation.body === 'file' && actor.kind === 'member'
@@ -152,15 +156,14 @@ function createServe({ name }: Route, service: Service, trustProxy: number): Ser
       ctx.append('Set-Cookie', removedCookie(service, readCredentials(ctx, address)));
     const status = operation.status ?? 200;
     const body = operation.envelope === undefined ? output : { [operation.envelope]: output };
-    if (operation.long === true) sendLongJson(ctx, status, body);
+    if (isLong(name)) sendLongJson(ctx, status, body);
     else sendJson(ctx, status, body);
     if (operation.cacheable === true) allowCaching(ctx);
   };
 }
 
 /**
- * Runs an operation whose answer may have any size, in a place that it has until the answer has gone. A reader who leaves
- * ends what is being collected at its next slice only, so the place is held for both.
+ * Runs an operation whose answer may have any size, in a place that it has until the answer has gone.
  * @param takeSeat called once the caller may call the operation and is within the limits
  */
 async function runLong<T>(

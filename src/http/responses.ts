@@ -6,6 +6,7 @@ import type { Context } from 'koa';
 import { errorCodes } from '../protocol/codes.ts';
 import type { Log } from '../log.ts';
 import { ServiceError, toServiceError } from '../services/core/errors.ts';
+import { hasParts, isReadList, known } from '../services/core/parts.ts';
 import { rateLimitHeaders, retryAfterSeconds } from '../services/tenants/plans.ts';
 import { notKept } from './common-headers.ts';
 
@@ -177,17 +178,37 @@ export function untilClosed({ res }: Context, end: () => void): void {
   else res.once('close', end);
 }
 
-/** Writes a JSON answer of any size, in pieces between which others are served. */
+/** What went wrong inside the service while an answer was being read; its connection is broken off. */
+export class BrokenAnswerError extends Error {
+  override readonly name = 'BrokenAnswerError';
+}
+
+/**
+ * Writes a JSON answer of any size, whose lists are read as they are written, in pieces between which others are served.
+ * Where reading fails, the connection is broken off: what was written is no whole JSON, and the length is not known before.
+ */
 export function sendLongJson(ctx: Context, status: number, body: object): void {
   ctx.status = status;
-  ctx.type = 'application/json; charset=utf-8';
-  ctx.body = Readable.from(jsonInPieces(body));
+  ctx.type = jsonType;
+  ctx.body = Readable.from(untilBroken(ctx, jsonInPieces(body)));
+}
+
+/** @throws what the caller may know, as that they hung up or that their right was withdrawn */
+async function* untilBroken({ app, res }: Context, pieces: AsyncGenerator<string>): AsyncGenerator<string> {
+  try {
+    yield* pieces;
+  } catch (error) {
+    if (res.destroyed || toServiceError(error) instanceof ServiceError) throw error;
+    // Said once: of an error that is thrown, koa hears from both streams.
+    app.emit('error', new BrokenAnswerError('reading an answer failed', { cause: error }));
+    res.destroy();
+  }
 }
 
 async function* jsonInPieces(body: object): AsyncGenerator<string> {
   let piece = '';
-  for (const token of jsonTokens(body)) {
-    piece += token;
+  for await (const text of jsonTexts(body)) {
+    piece += text;
     if (piece.length < pieceLength) continue;
     yield piece;
     piece = '';
@@ -196,37 +217,40 @@ async function* jsonInPieces(body: object): AsyncGenerator<string> {
   yield piece;
 }
 
-/** The text of a value, an element or a member at a time. */
-function* jsonTokens(value: unknown): Generator<string> {
-  if (typeof value !== 'object' || value === null) {
-    yield JSON.stringify(value);
-    return;
-  }
-  const list = Array.isArray(value);
-  const members = list ? value.entries() : Object.entries(value).filter(([, one]) => one !== undefined);
-  let separator = list ? '[' : '{';
-  for (const [name, one] of members) {
-    yield list ? separator : `${separator}${JSON.stringify(name)}:`;
-    yield* jsonTokens(one);
-    separator = ',';
-  }
-  const empty = separator !== ',';
-  yield list ? (empty ? '[]' : ']') : empty ? '{}' : '}';
+/** The text of a value, a member or an element at a time. Members that are undefined are left out. */
+async function* jsonTexts(value: unknown): AsyncGenerator<string> {
+  if (isReadList(value)) {
+    let separator = '[';
+    for await (const one of value) {
+      yield separator;
+      yield* jsonTexts(one);
+      separator = ',';
+    }
+    yield separator === '[' ? '[]' : ']';
+  } else if (hasParts(value)) {
+    let separator = '{';
+    for (const [name, member] of Object.entries(value)) {
+      const one = known(member);
+      if (one === undefined) continue;
+      yield `${separator}${JSON.stringify(name)}:`;
+      yield* jsonTexts(one);
+      separator = ',';
+    }
+    yield separator === '{' ? '{}' : '}';
+  } else yield JSON.stringify(value);
 }
 
 function internal(error: unknown, requestId: string, log: Log): ServiceError {
-  log.error(
-    {
-      requestId,
-      err:
-        error instanceof Error
-          ? { name: error.name, message: error.message, stack: error.stack }
-          : String(error),
-    },
-    'internal error',
-  );
+  log.error({ requestId, err: loggedError(error) }, 'internal error');
   return new ServiceError(
     'internal_error',
     `Something went wrong inside the service. If it happens again, report request ${requestId}.`,
   );
+}
+
+/** What the log says of an error that no caller was meant to see. */
+export function loggedError(error: unknown): object | string {
+  return error instanceof Error
+    ? { name: error.name, message: error.message, stack: error.stack }
+    : String(error);
 }

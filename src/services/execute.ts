@@ -18,7 +18,7 @@ import type { Actor } from './core/actor.ts';
 import { ServiceError, throwServiceError } from './core/errors.ts';
 import { assertAllowed } from './core/permission.ts';
 import { validationError } from './core/validation.ts';
-import { handlers } from './handlers.ts';
+import { handlers, longHandlers, type LongOperation } from './handlers.ts';
 import type { Call, CallOf } from './service.ts';
 
 /** What `execute` reads of a row, typed by the operation's name. */
@@ -53,6 +53,24 @@ export function execute<N extends OperationName>(
   );
 }
 
+/**
+ * Runs one operation whose answer may be of any size.
+ * @param readInput reads the raw input, once the rate limits have let the call pass
+ * @returns the answer, whose lists are read as they are taken
+ * @throws ServiceError for everything that the caller can be told before anything is handed out
+ */
+export function executeInParts<N extends LongOperation>(
+  call: Call,
+  name: N,
+  readInput: () => Promise<unknown>,
+): Promise<object> {
+  return whenAdmitted(call, name, async (allowed) => {
+    const checked = rows[name].input.safeParse(await readInput());
+    if (!checked.success) throw validationError(checked.error);
+    return longHandlers[name]({ ...allowed, who: rows[name].who }, checked.data).catch(throwServiceError);
+  });
+}
+
 /** The operations whose input a frame's schema has checked: those that `frames.ts` has a reader for. */
 export type CheckedByFrame = 'messages.send' | 'staff.messages.send';
 
@@ -75,11 +93,11 @@ export function executeChecked<N extends CheckedByFrame>(
 }
 
 /** Goes on once the caller may call the operation, is within the limits, and has proven who they are. */
-function whenAdmitted<N extends OperationName>(
+function whenAdmitted<N extends OperationName, R>(
   call: Call,
   name: N,
-  goOn: (allowed: CallOf<N>) => Promise<Output<N>>,
-): Promise<Output<N>> {
+  goOn: (allowed: CallOf<N>) => Promise<R>,
+): Promise<R> {
   try {
     const { who } = rows[name];
     assertAllowed(who, call);

@@ -8,6 +8,7 @@ import * as apiKeys from './tenants/api-keys.ts';
 import { listAiLog } from './assistant/log.ts';
 import * as assistant from './assistant/operations.ts';
 import { listAudit } from './core/audit.ts';
+import { gathered } from './core/parts.ts';
 import {
   conversationScope,
   memberScope,
@@ -117,6 +118,22 @@ async function addToKnowledge(
   if (unfinished !== null) await knowledge.replacePassages(call.service, unfinished, prepared);
   return added;
 }
+
+/** Handlers whose answers may be of any size: transports that can take them part by part do. */
+export const longHandlers = {
+  'visitors.export': visitorData.exportVisitor,
+} as const;
+
+export type LongOperation = keyof typeof longHandlers;
+
+/** Whether an operation's answer may be of any size. */
+export function isLong(name: OperationName): name is LongOperation {
+  return name in longHandlers;
+}
+
+/** The same where the answer is wanted in memory. */
+const exportWhole: Handler<'visitors.export'> = async (call, input) =>
+  gathered<Output<'visitors.export'>>(await longHandlers['visitors.export'](call, input));
 
 export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'conversations.create': preparesAndWrites(
@@ -308,7 +325,7 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'members.list': reads(members.listMembers),
   'members.remove': writes(members.removeMember),
 
-  'visitors.export': visitorData.exportVisitor,
+  'visitors.export': exportWhole,
   'visitors.erase': visitorData.eraseVisitor,
   'audit.list': listAudit,
   'retention.purge': (call, input) => purge(call.service, input, call),

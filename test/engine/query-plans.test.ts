@@ -162,6 +162,23 @@ describe('the deliveries of webhooks', () => {
   });
 });
 
+describe('what is kept of a visitor', () => {
+  it('is found part by part, by the visitor and in its order', () => {
+    createRepositories(createRunner(db));
+    const parts = preparedQueries
+      .map(({ compiled }) => compiled.sql)
+      .filter((text) => text.includes('(created_at > '));
+    const searches = parts.map((text) => /^SEARCH .*$/m.exec(planOf(text))?.[0] ?? '');
+    expect(searches.toSorted()).toEqual([
+      'SEARCH ai_log USING INDEX ai_log_by_visitor (visitor_key=? AND created_at>?)',
+      'SEARCH audit USING INDEX audit_of_visitors (subject=? AND created_at>?)',
+      'SEARCH conversations USING INDEX conversations_by_visitor (visitor_key=? AND created_at>?)',
+    ]);
+    // Of those made in one millisecond alone.
+    expect(parts.map(planOf).join('\n')).not.toContain('B-TREE FOR ORDER BY');
+  });
+});
+
 describe('the messages of a conversation', () => {
   /** Texts of all queries that read them: the prepared ones, and those that are built for each call. */
   async function queries(): Promise<string[]> {

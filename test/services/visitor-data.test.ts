@@ -3,9 +3,11 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { stallMs } from '../../src/http/send-time.ts';
+import type { AiLogRow, ConversationRow } from '../../src/engine/rows.ts';
 import { exportLimits, takeExportSeat } from '../../src/services/data/export-seats.ts';
 import { purge } from '../../src/services/data/retention.ts';
 import { memberActor } from '../helpers/actors.ts';
@@ -74,6 +76,34 @@ async function aMarkedVisitor(id = randomUUID()) {
   await visitor.call('POST', `/conversations/${conversationId}/read`, { messageId: answer });
   return { visitor, conversationId, first, answer };
 }
+
+/** A row of the assistant's log about a conversation. */
+const someQuestion = ({
+  id,
+  organization_id,
+  application_id,
+  visitor_key,
+  mode,
+  created_at,
+}: ConversationRow): AiLogRow => ({
+  id: randomUUID(),
+  organization_id,
+  application_id,
+  visitor_key,
+  conversation_id: id,
+  mode,
+  door: 'ask',
+  actor: 'visitor',
+  question: 'a question',
+  answer: null,
+  outcome: 'person',
+  sources: '[]',
+  model: null,
+  duration_ms: 1,
+  created_at,
+  chosen: null,
+  settled_at: null,
+});
 
 it('hands out everything of a visitor and nothing of anyone else', async () => {
   const { visitor, conversationId, first, answer } = await aMarkedVisitor();
@@ -417,6 +447,118 @@ describe('exports at once', () => {
     await expect(expectNone()).rejects.toThrow('an export is under way');
     gate.resolve();
     await eventually(expectNone);
+  });
+
+  /** All that comes until the connection ends. */
+  async function rest(reader: Socket): Promise<string> {
+    const pieces: string[] = [];
+    reader.on('readable', () => {
+      for (let piece: Buffer | null; (piece = reader.read() as Buffer | null) !== null;)
+        pieces.push(piece.toString('latin1'));
+    });
+    await once(reader, 'close');
+    return pieces.join('');
+  }
+
+  const exportsNoted = (): Promise<unknown[]> =>
+    rowsOf(app, "select * from audit where action = 'visitors.export'");
+
+  it('are read as they are taken, noted before anything is, and break off when the right to them ends', async () => {
+    const long = await aTalkativeVisitor();
+    const whole = await ask(admin, 'GET', long);
+    expect(whole.text.length).toBeGreaterThan(10_000_000);
+    const reader = askUnread(long);
+    await arrived(reader);
+    expect(await exportsNoted()).toHaveLength(2);
+    const former = admin;
+    admin = await createMember(app, 'acme', 'admin');
+    await app.local('members.update', { memberId: former.id, disabled: true });
+    const got = await rest(reader);
+    expect(got).toMatch(/^HTTP\/1\.1 200 /);
+    // Neither the end of the JSON nor the last chunk of the answer.
+    expect(got).not.toContain('exportedAt');
+    expect(got.endsWith('0\r\n\r\n')).toBe(false);
+    expect(app.logged.filter((line) => line.includes('"level":"error"'))).toEqual([]);
+    await eventually(expectNone);
+  });
+
+  it('break off, and say so in the log, where reading fails in the middle', async () => {
+    const long = await aTalkativeVisitor();
+    const { store } = app.service.engine;
+    const read = store.read.bind(store);
+    let parts = 0;
+    vi.spyOn(store, 'read').mockImplementation((work) => {
+      parts += 1;
+      return parts < 8 ? read(work) : Promise.reject(new Error('the page is gone'));
+    });
+    const got = await rest(askUnread(long));
+    vi.restoreAllMocks();
+    expect(got).toMatch(/^HTTP\/1\.1 200 /);
+    expect(got).not.toContain('exportedAt');
+    const told = app.logged.filter((line) => line.includes('reading an answer failed'));
+    expect(told).toEqual([expect.stringContaining('the page is gone')]);
+    await eventually(expectNone);
+    expect((await ask(admin, 'GET', long)).body.conversations[0].messages).toHaveLength(1_201);
+  });
+
+  it('are the same in parts: many conversations, questions and notes, also of one millisecond', async () => {
+    const { visitor, conversationId } = await aMarkedVisitor();
+    const { store, clock } = app.service.engine;
+    const made: string[] = [];
+    const asked: string[] = [];
+    await store.write('server', async ({ repositories }) => {
+      const found = await repositories.conversations.byId(conversationId);
+      if (found === undefined) throw new Error('no conversation');
+      const { visitor_id: _id, visitor_name: _name, ...conversation } = found;
+      for (let at = 0; at < 450; at += 1) {
+        const id = randomUUID();
+        made.push(id);
+        const created_at = conversation.created_at + Math.floor(at / 210);
+        await repositories.conversations.insert({
+          ...conversation,
+          id,
+          idempotency_key: null,
+          last_seq: 0,
+          created_at,
+        });
+        const question = randomUUID();
+        asked.push(question);
+        await repositories.aiLog.insert({
+          ...someQuestion(conversation),
+          id: question,
+          question,
+          created_at,
+        });
+      }
+      const [note] = await repositories.messages.page({
+        conversationId,
+        notes: true,
+        order: 'desc',
+        limit: 1,
+        offset: 0,
+      });
+      if (note?.internal !== 1) throw new Error('no note');
+      const { visitor_name: _visitor, member_name: _member, ...row } = note;
+      for (let at = 0; at < 399; at += 1)
+        await repositories.messages.append({ ...row, id: clock.newId(), client_message_id: null }, 'note');
+    });
+    const { status, text, body } = await ask(admin, 'GET', visitor.id);
+    expect(status, text).toBe(200);
+    const data = await app.local('visitors.export', { visitorId: visitor.id });
+    expect(JSON.parse(JSON.stringify({ ...data, access: [], exportedAt: 0 }))).toEqual({
+      ...body,
+      access: [],
+      exportedAt: 0,
+    });
+    const ids = body.conversations.map(({ id }: { id: string }) => id);
+    expect(ids).toHaveLength(451);
+    expect(ids.toSorted()).toEqual([conversationId, ...made].toSorted());
+    expect(body.assistant.map(({ question }: { question: string }) => question).toSorted()).toEqual(
+      asked.toSorted(),
+    );
+    expect(body.internalNotes).toBe(400);
+    expect(body.access).toEqual([]);
+    expect(data.access).toMatchObject([{ action: 'visitors.export', actor: `member:${admin.id}` }]);
   });
 
   it('do not count for who may have none', async () => {

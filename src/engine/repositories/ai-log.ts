@@ -1,6 +1,7 @@
 // What is asked of the log of what the assistant was asked and answered.
 import type { AiLogRow, ConversationRow, RetentionScope } from '../rows.ts';
 import type { LogStretches } from './log-stretches.ts';
+import type { PlaceInTime } from './time-order.ts';
 
 /** Where a walk through conversations stands; one that begins has an empty id. */
 export type UnansweredCursor = Pick<ConversationRow, 'id' | 'updated_at'>;
@@ -17,8 +18,8 @@ export interface AiLogRepository {
   /** 0 when there is one of this id. */
   insert(row: AiLogRow): Promise<number>;
   readonly log: LogStretches<AiLogFilter, AiLogRow>;
-  /** Oldest first. */
-  ofVisitor(visitorKey: string): Promise<AiLogRow[]>;
+  /** At most `limit`, oldest first, behind a place. */
+  ofVisitor(visitorKey: string, after: PlaceInTime, limit: number): Promise<AiLogRow[]>;
   /** Removes at most `limit` rows older than the scope's time, oldest first. */
   removeOld(scope: RetentionScope, limit: number): Promise<number>;
   /** Remembers which passage a visitor chose after the newest question of a conversation that was answered by choices. */

@@ -1,6 +1,7 @@
 // What is asked of everything that belongs to one visitor: to hand it out whole, and to remove it.
 import type { Mode } from '../../protocol/entities.ts';
 import type { AuditRow, ConversationRow, VisitorRow } from '../rows.ts';
+import type { PlaceInTime } from './time-order.ts';
 
 /** Which visitors are meant by a UUID. */
 export interface VisitorFilter {
@@ -18,12 +19,10 @@ export interface VisitorDataRepository {
    * one with this internal key, by which the audit log names visitors.
    */
   find(filter: VisitorFilter): Promise<VisitorRow[]>;
-  /** Oldest first. */
-  conversations(visitorKey: string): Promise<ConversationRow[]>;
-  /** How many internal notes are in the visitor's conversations. */
-  countNotes(visitorKey: string): Promise<number>;
-  /** What the audit log says about a subject, oldest first. */
-  access(subject: string): Promise<AuditRow[]>;
+  /** At most `limit`, oldest first, behind a place. */
+  conversations(visitorKey: string, after: PlaceInTime, limit: number): Promise<ConversationRow[]>;
+  /** What the audit log says about a visitor, by the subject that it names them by: at most `limit`, oldest first, behind a place. */
+  access(subject: string, after: PlaceInTime, limit: number): Promise<AuditRow[]>;
   /** Removes at most `limit` messages of the visitor's conversations. */
   removeMessages(visitorKey: string, limit: number): Promise<number>;
   /** Removes at most `limit` deliveries to webhooks of what happened in the visitor's conversations. */

@@ -22,7 +22,6 @@ export const dataOperations = {
     errors: ['not_found'],
     who: 'admin',
     rest: ['GET', '/admin/visitors/:visitorId'],
-    long: true,
     input: z.object({
       visitorId: entity.uuid,
       applicationId: entity.uuid.optional(),

@@ -50,8 +50,6 @@ export interface Operation<W extends Who, I extends z.ZodType, O extends z.ZodTy
    * `mediaType` and, from the header X-File-Name, `fileName`.
    */
   readonly body?: 'file' | 'stream';
-  /** The answer may be of any size: it is written piece by piece, and few are under way at once. */
-  readonly long?: true;
 }
 
 /** Types one row. */

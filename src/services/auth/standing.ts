@@ -1,7 +1,7 @@
 // Rights are read again inside the transaction that uses them: between the check of a credential and its use a body
 // arrives, a password is hashed, a socket lives for days. Costs one comparison unless the organization's
 // configuration has changed.
-import type { Scope, Soon, Tx } from '../../engine/engine.ts';
+import type { ReadTx, Scope, Soon, Tx } from '../../engine/engine.ts';
 import type { Actor, MemberActor, VisitorActor } from '../core/actor.ts';
 import { ServiceError } from '../core/errors.ts';
 import { assertAllowed } from '../core/permission.ts';
@@ -57,6 +57,16 @@ export function whileAllowed(call: Call): SliceOwner {
   };
 }
 
+/**
+ * For what is handed out part by part: the caller's rights are read again with each.
+ * @throws ServiceError unauthorized, forbidden, origin_not_allowed, visitor_blocked, identity_required when the right
+ * was withdrawn
+ */
+export async function assertStillAllowed(tx: ReadTx, call: Call): Promise<void> {
+  const actor = await readActor(tx, call, false);
+  if (call.who !== undefined) assertAllowed(call.who, { ...call, actor });
+}
+
 async function currentCall<A extends Actor>(
   tx: Tx,
   call: Call<A>,
@@ -84,7 +94,7 @@ function isVerified({ service, actor }: Call, epoch: number | null): boolean {
 }
 
 /** The actor as the rows say it now. */
-async function readActor(tx: Tx, { service, actor, address }: Call, proves: boolean): Promise<Actor> {
+async function readActor(tx: ReadTx, { service, actor, address }: Call, proves: boolean): Promise<Actor> {
   switch (actor.kind) {
     case 'member':
       return readMember(tx, service, actor);
@@ -99,7 +109,7 @@ async function readActor(tx: Tx, { service, actor, address }: Call, proves: bool
   }
 }
 
-async function readMember(tx: Tx, service: Service, actor: MemberActor): Promise<MemberActor> {
+async function readMember(tx: ReadTx, service: Service, actor: MemberActor): Promise<MemberActor> {
   const session = await tx.repositories.members.sessionById(actor.sessionId);
   const member = await tx.repositories.members.byId(actor.memberId);
   const organization = await tx.repositories.organizations.byId(actor.organizationId);
@@ -114,7 +124,7 @@ async function readMember(tx: Tx, service: Service, actor: MemberActor): Promise
 }
 
 async function assertVisitorAdmitted(
-  tx: Tx,
+  tx: ReadTx,
   service: Service,
   actor: VisitorActor,
   proves: boolean,

@@ -1,4 +1,4 @@
-// Places for exports of visitors' data: each is in memory as a whole until its reader has taken it.
+// Places for exports of visitors' data: each reads as much as the visitor has ever written, at its reader's pace.
 import type { Actor } from '../core/actor.ts';
 import { rateLimited, ServiceError } from '../core/errors.ts';
 import type { Service } from '../service.ts';

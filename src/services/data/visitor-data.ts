@@ -2,18 +2,21 @@
 // person, and removing it from every row, file and live connection.
 import type { Message } from '../../protocol/entities.ts';
 import type { Input, Output } from '../../protocol/operations.ts';
-import type { AiLogRow, ConversationRow, VisitorRow } from '../../engine/rows.ts';
+import { beforeAll, type PlaceInTime } from '../../engine/repositories/time-order.ts';
+import type { AiLogRow, VisitorRow } from '../../engine/rows.ts';
 import { serializeAiLogEntry } from '../assistant/log.ts';
-import { whileAllowed, writeAs } from '../auth/standing.ts';
+import { assertStillAllowed, whileAllowed, writeAs } from '../auth/standing.ts';
 import { audit } from '../core/audit.ts';
 import { removeDueBytes } from '../files/file-job.ts';
 import { badField, notFound } from '../core/errors.ts';
+import type { InParts } from '../core/parts.ts';
 import { readSlice, removeInSlices, walkLogInSlices } from '../core/slices.ts';
 import { isoTime, serializeConversation, serializeMessage, serializeVisitor } from '../core/serializers.ts';
 import { copyRetentionMs } from './retention.ts';
 import type { OwnerCall, ReadTx, Service, Tx } from '../service.ts';
 
-const messagePageSize = 200;
+/** Rows of one part. */
+const pageSize = 200;
 
 /**
  * The one visitor that is meant. The same UUID under another application or mode is another person, so
@@ -50,100 +53,134 @@ const auditSubject = (visitor: VisitorRow): string => `visitor:${visitor.id}`;
  * Everything kept about a visitor: who they are, their conversations with all answers to them, how far they have read,
  * who has asked for this before. Not the internal notes: they are staff's working papers, may speak of other people,
  * and no visitor has ever been shown one; their number is given, so that an admin can answer for them by hand.
+ *
+ * A visitor has any number of conversations, and a conversation any number of messages: each part is read in a slice of its
+ * own, as the answer is taken. So the audit log says that it was handed out before anything is.
+ * @returns throws while it is taken what `readSlice` throws, and unauthorized or forbidden once the right is withdrawn
  * @throws ServiceError not_found, bad_request
  */
 export async function exportVisitor(
   call: OwnerCall,
   input: Input<'visitors.export'>,
-): Promise<Output<'visitors.export'>> {
+): Promise<InParts<Output<'visitors.export'>>> {
   const { store, clock } = call.service.engine;
   const visitor = await store.read((tx) => accessVisitorData(tx, call, input));
-  const data = await collectVisitorData(call, visitor);
+  const subject = auditSubject(visitor);
+  const readPart: ReadPart = (work) =>
+    readSlice(call, visitor.organization_id, async (tx) => {
+      await assertStillAllowed(tx, call);
+      return work(tx);
+    });
+  const access: Output<'visitors.export'>['access'] = [];
+  for await (const one of inOrder(readPart, ({ visitorData }, place) =>
+    visitorData.access(subject, place, pageSize),
+  ))
+    access.push({
+      action: one.action,
+      actor: one.actor,
+      address: one.address,
+      createdAt: isoTime(one.created_at),
+    });
   await writeAs(call, { organization: visitor.organization_id }, (tx) =>
-    audit(tx, call, {
-      organizationId: visitor.organization_id,
-      action: 'visitors.export',
-      subject: auditSubject(visitor),
-    }),
+    audit(tx, call, { organizationId: visitor.organization_id, action: 'visitors.export', subject }),
   );
-  return { ...data, exportedAt: isoTime(clock.now()) };
+  const notes = { count: 0 };
+  return {
+    visitor: {
+      ...serializeVisitor(visitor),
+      organizationId: visitor.organization_id,
+      applicationId: visitor.application_id,
+      mode: visitor.mode,
+    },
+    conversations: conversationsOf(call.service, readPart, visitor, notes),
+    internalNotes: () => notes.count,
+    assistant: questionsOf(readPart, visitor),
+    access,
+    exportedAt: isoTime(clock.now()),
+  };
 }
 
 /** Reads a part of what a visitor has, in a slice of its own. */
 type ReadPart = <T>(work: (tx: ReadTx) => Promise<T>) => Promise<T>;
 
-/** In slices: a visitor has any number of conversations, and a conversation any number of messages. */
-async function collectVisitorData(
-  call: OwnerCall,
-  row: VisitorRow,
-): Promise<Omit<Output<'visitors.export'>, 'exportedAt'>> {
-  const readPart: ReadPart = (work) => readSlice(call, row.organization_id, work);
-  const conversations: Output<'visitors.export'>['conversations'] = [];
-  for (const conversation of await readPart((tx) => tx.repositories.visitorData.conversations(row.id))) {
+/**
+ * Rows in an order by time, a page at a time.
+ * @param readPage reads those behind a place
+ */
+async function* inOrder<Row extends PlaceInTime>(
+  readPart: ReadPart,
+  readPage: (repositories: ReadTx['repositories'], place: PlaceInTime) => Promise<Row[]>,
+): AsyncGenerator<Row, void> {
+  for (let place: PlaceInTime | undefined = beforeAll; place !== undefined;) {
+    const from: PlaceInTime = place;
+    const rows = await readPart(({ repositories }) => readPage(repositories, from));
+    yield* rows;
+    place = rows.length < pageSize ? undefined : rows.at(-1);
+  }
+}
+
+/** @param notes counts the internal notes that it passes over */
+async function* conversationsOf(
+  service: Service,
+  readPart: ReadPart,
+  visitor: VisitorRow,
+  notes: { count: number },
+): AsyncGenerator<InParts<Output<'visitors.export'>['conversations'][number]>, void> {
+  for await (const conversation of inOrder(readPart, ({ visitorData }, place) =>
+    visitorData.conversations(visitor.id, place, pageSize),
+  )) {
     const { reading, present } = await readPart(async ({ repositories: { participants } }) => ({
-      reading: await participants.get(conversation.id, row.visitor_id),
+      reading: await participants.get(conversation.id, visitor.visitor_id),
       present: await participants.present(conversation.id),
     }));
-    conversations.push({
+    yield {
       ...serializeConversation(conversation, present),
       resolvedAt: conversation.resolved_at === null ? null : isoTime(conversation.resolved_at),
       lastReadMessageId: reading?.last_read_message_id ?? null,
-      messages: await allMessages(call.service, readPart, conversation),
-    });
-  }
-  return readPart(async ({ repositories }) => {
-    const access = await repositories.visitorData.access(auditSubject(row));
-    return {
-      visitor: {
-        ...serializeVisitor(row),
-        organizationId: row.organization_id,
-        applicationId: row.application_id,
-        mode: row.mode,
-      },
-      conversations,
-      internalNotes: await repositories.visitorData.countNotes(row.id),
-      assistant: (await repositories.aiLog.ofVisitor(row.id))
-        .filter((entry) => entry.door !== 'reply')
-        .map(serializeAssistantQuestion),
-      access: access.map((one) => ({
-        action: one.action,
-        actor: one.actor,
-        address: one.address,
-        createdAt: isoTime(one.created_at),
-      })),
+      messages: messagesOf(service, readPart, conversation.id, notes),
     };
-  });
+  }
+}
+
+async function* messagesOf(
+  service: Service,
+  readPart: ReadPart,
+  conversationId: string,
+  notes: { count: number },
+): AsyncGenerator<Message, void> {
+  for (let afterSeq: number | undefined = 0; afterSeq !== undefined;) {
+    const from: number = afterSeq;
+    const rows = await readPart(({ repositories }) =>
+      repositories.messages.page({
+        conversationId,
+        notes: true,
+        order: 'asc',
+        afterSeq: from,
+        limit: pageSize,
+        offset: 0,
+      }),
+    );
+    for (const row of rows)
+      if (row.internal === 0) yield serializeMessage(row, service, false);
+      else if (row.deleted_at === null) notes.count += 1;
+    afterSeq = rows.length < pageSize ? undefined : rows.at(-1)?.seq;
+  }
+}
+
+async function* questionsOf(
+  readPart: ReadPart,
+  visitor: VisitorRow,
+): AsyncGenerator<Output<'visitors.export'>['assistant'][number], void> {
+  for await (const entry of inOrder(readPart, ({ aiLog }, place) =>
+    aiLog.ofVisitor(visitor.id, place, pageSize),
+  ))
+    if (entry.door !== 'reply') yield serializeAssistantQuestion(entry);
 }
 
 /** A draft for an operator is a paper of staff's, as notes are; what the visitor asked and was told is theirs. */
 function serializeAssistantQuestion(row: AiLogRow): Output<'visitors.export'>['assistant'][number] {
   const { question, answer, outcome, sources, createdAt, conversationId } = serializeAiLogEntry(row);
   return { conversationId, question, answer, outcome, sources, createdAt };
-}
-
-async function allMessages(
-  service: Service,
-  readPart: ReadPart,
-  { id: conversationId }: ConversationRow,
-): Promise<Message[]> {
-  const messages: Message[] = [];
-  for (let afterSeq = 0; ;) {
-    const after = afterSeq;
-    const page = await readPart(async (tx) => {
-      const rows = await tx.repositories.messages.page({
-        conversationId,
-        notes: false,
-        order: 'asc',
-        afterSeq: after,
-        limit: messagePageSize,
-        offset: 0,
-      });
-      afterSeq = rows.at(-1)?.seq ?? after;
-      return rows.map((row) => serializeMessage(row, service, false));
-    });
-    messages.push(...page);
-    if (page.length < messagePageSize) return messages;
-  }
 }
 
 /**

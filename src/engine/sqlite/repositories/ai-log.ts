@@ -1,9 +1,11 @@
 // Queries on the log of what the assistant was asked and answered, and on what it has yet to answer.
 import type { AiLogFilter, AiLogRepository } from '../../repositories/ai-log.ts';
 import type { LogStretch } from '../../repositories/log-stretches.ts';
+import type { PlaceInTime } from '../../repositories/time-order.ts';
 import type { AiLogRow, RetentionScope } from '../../rows.ts';
 import { isOneOf, isOrAny, jsonText, withoutIndex } from '../dialect.ts';
 import { all, first, prepare, run, type Runner, type Builder } from '../query.ts';
+import { isBehind, type PartOfOrder } from './time-order.ts';
 
 /** One that is there already under the same id is left alone. */
 const insert = prepare<AiLogRow>()((db, p) =>
@@ -61,13 +63,15 @@ const page = prepare<Fitting & { limit: number; offset: number }>()((db, p) =>
     .limit(p.limit)
     .offset(p.offset),
 );
-const ofVisitor = prepare<{ visitor_key: string }>()((db, p) =>
+const ofVisitor = prepare<PartOfOrder & { visitor_key: string }>()((db, p) =>
   db
     .selectFrom('ai_log')
     .selectAll()
     .where('visitor_key', '=', p.visitor_key)
+    .where(isBehind(p))
     .orderBy('created_at')
-    .orderBy('id'),
+    .orderBy('id')
+    .limit(p.limit),
 );
 type Old = RetentionScope & { limit: number };
 const removeOld = prepare<Old>()((db, p) =>
@@ -172,7 +176,8 @@ export function createAiLogRepository(runner: Runner): AiLogRepository {
       page: (filter, stretch, limit, offset) =>
         all(runner, page, { ...fitting(filter, stretch), limit, offset }),
     },
-    ofVisitor: (visitorKey: string) => all(runner, ofVisitor, { visitor_key: visitorKey }),
+    ofVisitor: (visitorKey: string, { created_at, id }: PlaceInTime, limit: number) =>
+      all(runner, ofVisitor, { visitor_key: visitorKey, created_at, id, limit }),
     removeOld: (scope: RetentionScope, limit: number) => run(runner, removeOld, { ...scope, limit }),
     setChosen: (conversationId: string, passageId: string) =>
       run(runner, setChosen, { conversation_id: conversationId, chosen: passageId }),

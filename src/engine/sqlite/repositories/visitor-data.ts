@@ -1,32 +1,22 @@
 // Queries on everything that belongs to one visitor: for handing it out whole, and
 // for removing it whole. Whose right that is, services/data/visitor-data.ts knows.
 import { sql } from 'kysely';
+import type { PlaceInTime } from '../../repositories/time-order.ts';
 import type { VisitorDataRepository, VisitorFilter } from '../../repositories/visitor-data.ts';
 import type { VisitorRow } from '../../rows.ts';
 import { blankEvent, isNewestEvent } from './events.ts';
 import { all, builder, first, prepare, run, type Runner } from '../query.ts';
+import { isBehind, type PartOfOrder } from './time-order.ts';
 
-const conversations = prepare<{ visitor_key: string }>()((db, p) =>
+const conversations = prepare<PartOfOrder & { visitor_key: string }>()((db, p) =>
   db
     .selectFrom('conversations')
     .selectAll()
     .where('visitor_key', '=', p.visitor_key)
+    .where(isBehind(p))
     .orderBy('created_at')
-    .orderBy('id'),
-);
-const countNotes = prepare<{ visitor_key: string }>()((db, p) =>
-  db
-    .selectFrom('messages')
-    .select((e) => e.fn.countAll<number>().as('n'))
-    .where('id', 'in', (e) =>
-      e
-        .selectFrom('conversations as c')
-        .innerJoin('ordered_messages as m', 'm.conversation_id', 'c.id')
-        .select('m.id')
-        .where('c.visitor_key', '=', p.visitor_key),
-    )
-    .where('internal', '=', 1)
-    .where('deleted_at', 'is', null),
+    .orderBy('id')
+    .limit(p.limit),
 );
 const removeMessages = prepare<{ visitor_key: string; limit: number }>()((db, p) =>
   db
@@ -80,8 +70,18 @@ const removeConversations = prepare<{ visitor_key: string; limit: number }>()((d
       e.selectFrom('conversations').select('id').where('visitor_key', '=', p.visitor_key).limit(p.limit),
     ),
 );
-const access = prepare<{ subject: string }>()((db, p) =>
-  db.selectFrom('audit').selectAll().where('subject', '=', p.subject).orderBy('created_at').orderBy('id'),
+/** As the index of them says it (migrations/0027-visitor-exports.ts). */
+const isOfVisitor = sql<boolean>`substr(subject, 1, 8) = 'visitor:'`;
+const access = prepare<PartOfOrder & { subject: string }>()((db, p) =>
+  db
+    .selectFrom('audit')
+    .selectAll()
+    .where('subject', '=', p.subject)
+    .where(isOfVisitor)
+    .where(isBehind(p))
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(p.limit),
 );
 const erasures = prepare<object>()((db) =>
   db.selectFrom('meta').select('value').where('key', '=', 'erasures'),
@@ -119,10 +119,10 @@ export function createVisitorDataRepository(runner: Runner): VisitorDataReposito
       const found = await runner.all(query.where('visitor_id', '=', visitorId).compile());
       return found.length > 0 ? found : runner.all(query.where('id', '=', visitorId).compile());
     },
-    conversations: (visitorKey: string) => all(runner, conversations, { visitor_key: visitorKey }),
-    countNotes: async (visitorKey: string) =>
-      (await first(runner, countNotes, { visitor_key: visitorKey }))?.n ?? 0,
-    access: (subject: string) => all(runner, access, { subject }),
+    conversations: (visitorKey: string, { created_at, id }: PlaceInTime, limit: number) =>
+      all(runner, conversations, { visitor_key: visitorKey, created_at, id, limit }),
+    access: (subject: string, { created_at, id }: PlaceInTime, limit: number) =>
+      all(runner, access, { subject, created_at, id, limit }),
     removeMessages: (visitorKey: string, limit: number) =>
       run(runner, removeMessages, { visitor_key: visitorKey, limit }),
     removeEffects: (visitorKey: string, limit: number) =>
