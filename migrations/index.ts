@@ -28,6 +28,7 @@ import * as messageEvents from './0024-message-events.ts';
 import * as searchMerges from './0025-search-merges.ts';
 import * as changedMessages from './0026-changed-messages.ts';
 import * as visitorExports from './0027-visitor-exports.ts';
+import * as heldConversations from './0028-held-conversations.ts';
 
 export interface Migration {
   readonly name: string;
@@ -62,4 +63,5 @@ export const migrations: readonly Migration[] = [
   { name: '0025-search-merges', up: searchMerges.up },
   { name: '0026-changed-messages', up: changedMessages.up },
   { name: '0027-visitor-exports', up: visitorExports.up },
+  { name: '0028-held-conversations', up: heldConversations.up },
 ];

@@ -234,4 +234,7 @@ CREATE INDEX messages_changed on messages (conversation_id, changed_seq, emailed
 CREATE INDEX ai_log_by_visitor on ai_log (visitor_key, created_at, id);
 CREATE INDEX audit_of_visitors on audit (subject, created_at, id)
      where substr(subject, 1, 8) = 'visitor:';
+CREATE INDEX conversations_held on conversations (organization_id, assigned_to)
+     where status = 'active';
+CREATE INDEX members_disabled on members (id) where disabled_at is not null;
 `;

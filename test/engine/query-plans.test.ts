@@ -162,6 +162,26 @@ describe('the deliveries of webhooks', () => {
   });
 });
 
+describe('the conversations that members have', () => {
+  it('are found by the member, and members who may have to give them back among the members', () => {
+    createRepositories(createRunner(db));
+    const plans = preparedQueries
+      .map(({ compiled }) => compiled.sql)
+      .filter((text) => text.startsWith('select') && text.includes("status = 'active'"))
+      .map(planOf);
+    expect(plans).toHaveLength(3);
+    for (const plan of plans) {
+      expect(plan).toMatch(
+        /SEARCH conversations (EXISTS )?USING (COVERING )?INDEX conversations_held \(organization_id=\? AND assigned_to=\?\)/,
+      );
+      expect(plan).not.toContain('SCAN conversations');
+    }
+    expect(
+      plans.filter((plan) => /(SCAN|SEARCH) m USING (COVERING )?INDEX members_disabled/.test(plan)),
+    ).toHaveLength(1);
+  });
+});
+
 describe('what is kept of a visitor', () => {
   it('is found part by part, by the visitor and in its order', () => {
     createRepositories(createRunner(db));

@@ -3,7 +3,7 @@
 // with the state as it is now. Must not depend on which engine stores the rows.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sizeLimits } from '../../src/protocol/codes.ts';
-import { releaseMemberConversations } from '../../src/services/chat/auto-release.ts';
+import { releaseFirst } from '../../src/services/chat/auto-release.ts';
 import {
   acceptConversation,
   releaseConversation,
@@ -176,18 +176,16 @@ describe('an act on a conversation that has just changed', () => {
   ] as const)('an automatic release leaves it alone, while %s', async (competitor, end) => {
     const conversationId = await conversationIn('active');
     const assigned = await write((tx) =>
-      tx.repositories.conversations.assignedTo(acme.id, operator.memberId),
+      tx.repositories.conversations.assignedTo(acme.id, operator.memberId, 1_000),
     );
     const outcome = await write(async (tx) => {
       const eventsBefore = await tx.repositories.events.lastSeq();
       for (const id of assigned.filter((one) => one !== conversationId))
         await tx.repositories.conversations.release(id, operator.memberId, now());
-      await releaseMemberConversations(
-        withCompetitor(tx, competitors[competitor]),
-        app.service,
-        acme.id,
-        operator.memberId,
-      );
+      await releaseFirst(withCompetitor(tx, competitors[competitor]), app.service, {
+        organizationId: acme.id,
+        memberId: operator.memberId,
+      });
       return {
         row: await tx.repositories.conversations.byId(conversationId),
         events: (await tx.repositories.events.lastSeq()) - eventsBefore,

@@ -3,9 +3,11 @@
 import { setImmediate as yieldToLoop } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Output } from '../../src/protocol/operations.ts';
+import { runAutoRelease } from '../../src/services/chat/auto-release.ts';
 import { updateSearchIndex } from '../../src/services/chat/search.ts';
 import { runMaintenance } from '../../src/services/data/maintenance.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
+import { request } from '../helpers/client.ts';
 import { rowsOf } from '../helpers/database.ts';
 import { eventually } from '../helpers/eventually.ts';
 import {
@@ -14,6 +16,7 @@ import {
   createMessage,
   createOrganization,
   createVisitor,
+  type TestMember,
   type TestOrganization,
 } from '../helpers/fixtures.ts';
 
@@ -68,6 +71,112 @@ const addDocument = (words: string) =>
     format: 'markdown',
     content: sections(rows, words),
   });
+
+describe('the conversations of a member', () => {
+  /** A member with many active conversations. @param each how many */
+  async function aBusyMember(each: number): Promise<TestMember> {
+    const member = await createMember(app, 'acme', 'operator');
+    const conversationId = await createConversation(createVisitor(app, acme.application), 'first');
+    await app.service.engine.store.write('server', async ({ repositories }) => {
+      const found = await repositories.conversations.byId(conversationId);
+      if (found === undefined) throw new Error('no conversation');
+      const { visitor_id: _id, visitor_name: _name, ...conversation } = found;
+      for (let at = 0; at < each; at += 1)
+        await repositories.conversations.insert({
+          ...conversation,
+          id: app.clock.newId(),
+          idempotency_key: null,
+          status: 'active',
+          assigned_to: member.id,
+        });
+    });
+    return member;
+  }
+
+  const held = async ({ id }: TestMember): Promise<number> =>
+    Number(
+      (await rowsOf(app, 'select count(*) as n from conversations where assigned_to = ?', id))[0]?.['n'],
+    );
+
+  /** How many of them one transaction released at most, while `work` ran. */
+  async function mostReleased(member: TestMember, work: () => Promise<unknown>): Promise<number> {
+    const { store } = app.service.engine;
+    const write = store.write.bind(store);
+    let most = 0;
+    let before = await held(member);
+    vi.spyOn(store, 'write').mockImplementation(async (scope, some) => {
+      const done = await write(scope, some);
+      const now = await held(member);
+      most = Math.max(most, before - now);
+      before = now;
+      return done;
+    });
+    await work();
+    vi.restoreAllMocks();
+    return most;
+  }
+
+  const disable = (memberId: string) => app.local('members.update', { memberId, disabled: true });
+
+  it('go back to the queue a part at a time when the member is disabled', async () => {
+    const member = await aBusyMember(230);
+    expect(await mostReleased(member, () => disable(member.id))).toBe(50);
+    expect(await held(member)).toBe(0);
+    const states = await rowsOf(app, 'select status, count(*) as n from conversations group by status');
+    expect(states).toEqual([{ status: 'pending', n: 231 }]);
+    const released = await rowsOf(app, "select * from events where type = 'conversation:released'");
+    expect(released).toHaveLength(230);
+  });
+
+  it('go back to the queue a part at a time when the member is removed, who is removed then', async () => {
+    const member = await aBusyMember(230);
+    const admin = await createMember(app, 'acme', 'admin');
+    let status: number | undefined;
+    const most = await mostReleased(member, async () => {
+      ({ status } = await request(app.url, 'DELETE', `/api/v1/admin/members/${member.id}`, admin.headers));
+    });
+    expect([status, most, await held(member)]).toEqual([200, 50, 0]);
+    const members = await rowsOf(app, 'select id from members');
+    expect(members).toEqual([{ id: admin.id }]);
+    const noted = await rowsOf(app, "select action from audit where action like 'members.%' order by id");
+    expect(noted.at(-1)).toEqual({ action: 'members.remove' });
+    expect((await member.call('GET', '/members')).status).toBe(401);
+  });
+
+  it('stay with a member who is admitted again in the middle', async () => {
+    const member = await aBusyMember(230);
+    const { store } = app.service.engine;
+    const write = store.write.bind(store);
+    let slices = 0;
+    vi.spyOn(store, 'write').mockImplementation(async (scope, some) => {
+      slices += 1;
+      if (slices === 3)
+        await write('server', ({ repositories }) => repositories.members.setDisabled(member.id, null));
+      return write(scope, some);
+    });
+    await disable(member.id);
+    vi.restoreAllMocks();
+    // Those of the first transaction and of one slice are gone.
+    const left = await held(member);
+    expect([left > 100, left < 180]).toEqual([true, true]);
+  });
+
+  it('that were left to a disabled member, as by a server that was killed, go back by the automatic release', async () => {
+    const member = await aBusyMember(230);
+    const { store } = app.service.engine;
+    const write = store.write.bind(store);
+    let slices = 0;
+    vi.spyOn(store, 'write').mockImplementation((scope, some) => {
+      slices += 1;
+      return slices === 1 ? write(scope, some) : Promise.reject(new Error('killed'));
+    });
+    await expect(disable(member.id)).rejects.toThrow('killed');
+    vi.restoreAllMocks();
+    expect(await held(member)).toBe(180);
+    expect(await mostReleased(member, () => runAutoRelease(app.service))).toBeLessThanOrEqual(50);
+    expect(await held(member)).toBe(0);
+  });
+});
 
 it('the passages of a long document come, change and go', async () => {
   expect(await largestStep('knowledge_passages', () => addDocument('parcels and letters'))).toBeLessThan(10);

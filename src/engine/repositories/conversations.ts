@@ -123,6 +123,15 @@ export interface QueueChange {
 /** What takes a conversation a step on. */
 export type ConversationStep = 'visitor' | 'operator' | 'other' | 'note';
 
+/** A member who may have to give back their conversations. */
+export interface Holder {
+  readonly organization_id: string;
+  readonly member_id: string;
+  readonly disabled_at: number | null;
+  /** null: the organization does not release those of absent members. */
+  readonly release_after_minutes: number | null;
+}
+
 export interface ConversationsRepository {
   /** The conversation with its visitor's UUID and name. */
   byId(id: string): Soon<ConversationWithVisitor | undefined>;
@@ -176,10 +185,10 @@ export interface ConversationsRepository {
   dueSnoozes(now: number, limit: number): Promise<{ id: string; organization_id: string }[]>;
   /** When the next of these snoozes ends; null: there is none. */
   nextSnooze(): Promise<number | null>;
-  /** The ids of the active conversations that a member has. */
-  assignedTo(organizationId: string, memberId: string): Promise<string[]>;
-  /** Members with active conversations in organizations that release those of absent ones. */
-  holders(): Promise<{ organization_id: string; member_id: string; release_after_minutes: number }[]>;
+  /** The ids of active conversations that a member has, at most `limit`. */
+  assignedTo(organizationId: string, memberId: string, limit: number): Promise<string[]>;
+  /** Members with active conversations who are disabled, or whose organization releases those of absent ones. */
+  holders(): Promise<Holder[]>;
   /**
    * How far a stretch of an organization's conversations of one mode and status reaches.
    * @param after the `through` of the stretch before it; 0: from the beginning

@@ -3,13 +3,15 @@
 import type { Input, Output } from '../../protocol/operations.ts';
 import type { MemberRow } from '../../engine/rows.ts';
 import { accessMember, accessOrganization } from '../core/access.ts';
-import { releaseMemberConversations } from '../chat/auto-release.ts';
+import { isDisabled, releaseFirst, releaseRest } from '../chat/auto-release.ts';
+import { writeAs } from '../auth/standing.ts';
 import { audit } from '../core/audit.ts';
 import { ServiceError } from '../core/errors.ts';
 import { assertQuota, organizationQuotas } from './quotas.ts';
 import { paginate } from '../core/pagination.ts';
 import { serializeMember } from '../core/serializers.ts';
 import { escalationWithout } from '../notifications/escalation-steps.ts';
+import { organizationScope } from '../core/scopes.ts';
 import { shownFactors } from '../auth/second-factor.ts';
 import type { MemberCall, OwnerCall, ReadTx, Tx } from '../service.ts';
 
@@ -78,18 +80,37 @@ export async function listColleagues({ actor, service }: MemberCall): Promise<Ou
 
 /**
  * Changes any of role, access and password at once. A new password or a lock-out ends every session of the member and
- * their invitation;
- * a lock-out also gives their conversations back to the queue.
+ * their invitation; a lock-out also
+ * gives their conversations back to the queue: many of them in slices, which the automatic release goes on with where they
+ * are cut off.
  * @param passwordHash of the new password, made outside the transaction; null where it stays
  * @throws ServiceError not_found, conflict (the last admin), plan_limit (no seat left)
  */
 export async function updateMember(
-  tx: Tx,
   call: OwnerCall,
   input: Input<'members.update'>,
   passwordHash: string | null,
 ): Promise<Output<'members.update'>> {
+  const { service } = call;
+  const { member, leftOf } = await writeAs(call, organizationScope(call), (tx, current) =>
+    changeMember(tx, current, input, passwordHash),
+  );
+  // No right is asked for any more: the member is disabled, who may be the caller.
+  if (leftOf !== null) await releaseRest(service, leftOf, (tx) => isDisabled(tx, leftOf.memberId));
+  return member;
+}
+
+/** Whose conversations are still to be released; null: none. */
+type LeftOf = { readonly organizationId: string; readonly memberId: string } | null;
+
+async function changeMember(
+  tx: Tx,
+  call: OwnerCall,
+  input: Input<'members.update'>,
+  passwordHash: string | null,
+): Promise<{ member: Output<'members.update'>; leftOf: LeftOf }> {
   const { members } = tx.repositories;
+  let leftOf: LeftOf = null;
   const row = await accessMember(tx, call.actor, input.memberId);
   const wasDisabled = row.disabled_at !== null;
   const { role = row.role, disabled = wasDisabled } = input;
@@ -110,7 +131,8 @@ export async function updateMember(
   if (disabled !== wasDisabled) {
     await members.setDisabled(row.id, disabledAt);
     if (disabled) {
-      await releaseMemberConversations(tx, call.service, row.organization_id, row.id);
+      const owner = { organizationId: row.organization_id, memberId: row.id };
+      if (await releaseFirst(tx, call.service, owner)) leftOf = owner;
       await tx.repositories.invitations.remove(row.id);
     }
     changes['disabled'] = disabled;
@@ -119,7 +141,7 @@ export async function updateMember(
   const fields = Object.keys(changes).filter((name) => name !== 'previousRole');
   if (fields.length > 0)
     await auditMember(tx, call, row, 'members.update', { fields: fields.join(','), ...changes });
-  return serializeMember({ ...row, role, disabled_at: disabledAt });
+  return { member: serializeMember({ ...row, role, disabled_at: disabledAt }), leftOf };
 }
 
 /** @throws ServiceError plan_limit */
@@ -129,15 +151,46 @@ async function assertFreeSeat(tx: ReadTx, organizationId: string): Promise<void>
   assertQuota(organization, members, organizationQuotas(organization).seats, 'seats');
 }
 
-/** Removes a member; what they wrote stays. Steps of the escalation that named them tell all. */
+/**
+ * Removes a member; what they wrote stays. Steps of the escalation that named them tell all. One who has many conversations
+ * is disabled first, until all of these are back in the queue: cut off in between, they are removed by the same call again.
+ * @throws ServiceError not_found, conflict (the last admin)
+ */
 export async function removeMember(
-  tx: Tx,
   call: OwnerCall,
   input: Input<'members.remove'>,
 ): Promise<{ success: true }> {
+  const { service } = call;
+  const leftOf = await writeAs(call, organizationScope(call), (tx, current) =>
+    beginRemoval(tx, current, input),
+  );
+  if (leftOf === null) return { success: true };
+  // No right is asked for any more: the member is disabled, who may be the caller.
+  await releaseRest(service, leftOf, (tx) => isDisabled(tx, leftOf.memberId));
+  await service.engine.store.write({ organization: leftOf.organizationId }, async (tx) => {
+    const row = await tx.repositories.members.byId(leftOf.memberId);
+    if (row !== undefined) await endRemoval(tx, call, row);
+  });
+  return { success: true };
+}
+
+/** @returns whose conversations are left; null: the member is removed */
+async function beginRemoval(tx: Tx, call: OwnerCall, input: Input<'members.remove'>): Promise<LeftOf> {
+  const { members } = tx.repositories;
   const row = await accessMember(tx, call.actor, input.memberId);
   await assertNotLastAdmin(tx, row);
-  await releaseMemberConversations(tx, call.service, row.organization_id, row.id);
+  const owner = { organizationId: row.organization_id, memberId: row.id };
+  if (!(await releaseFirst(tx, call.service, owner))) {
+    await endRemoval(tx, call, row);
+    return null;
+  }
+  await members.setDisabled(row.id, row.disabled_at ?? call.service.engine.clock.now());
+  await members.removeSessionsOf(row.id);
+  tx.configurationChanged(row.organization_id);
+  return owner;
+}
+
+async function endRemoval(tx: Tx, call: OwnerCall, row: MemberRow): Promise<void> {
   await tx.repositories.members.remove(row.id);
   await tx.repositories.views.removeOwnOf(row.id);
   const organization = await accessOrganization(tx, { kind: 'local' }, row.organization_id);
@@ -150,7 +203,6 @@ export async function removeMember(
     'members.remove',
     escalation === null ? {} : { fields: 'escalation', escalation },
   );
-  return { success: true };
 }
 
 async function assertNotLastAdmin(tx: ReadTx, row: MemberRow): Promise<void> {

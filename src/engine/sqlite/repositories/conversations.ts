@@ -335,23 +335,37 @@ const transfer = prepare<{ id: string; from: string; to: string; now: number }>(
     .where('status', '=', 'active')
     .where('assigned_to', '=', p.from),
 );
-const assignedTo = prepare<{ organization_id: string; assigned_to: string }>()((db, p) =>
+/** As the index of them says it (migrations/0028-held-conversations.ts). */
+const isActive = sql<boolean>`status = 'active'`;
+const assignedTo = prepare<{ organization_id: string; assigned_to: string; limit: number }>()((db, p) =>
   db
     .selectFrom('conversations')
     .select('id')
     .where('organization_id', '=', p.organization_id)
-    .where('status', '=', 'active')
-    .where('assigned_to', '=', p.assigned_to),
+    .where('assigned_to', '=', p.assigned_to)
+    .where(isActive)
+    .limit(p.limit),
 );
 
-const holders = prepare<object>()((db) =>
+/** From the members, who are few beside the conversations. */
+const holdersAmong = (db: Builder) =>
   db
-    .selectFrom('conversations as c')
-    .innerJoin('organizations as o', 'o.id', 'c.organization_id')
-    .select(['c.organization_id', 'c.assigned_to', 'o.release_after_minutes'])
-    .distinct()
-    .where('c.status', '=', 'active')
-    .where('o.release_after_minutes', 'is not', null),
+    .selectFrom('members as m')
+    .innerJoin('organizations as o', 'o.id', 'm.organization_id')
+    .select(['m.organization_id', 'm.id as member_id', 'm.disabled_at', 'o.release_after_minutes'])
+    .where((e) =>
+      e.exists(
+        e
+          .selectFrom('conversations')
+          .select(sql<number>`1`.as('one'))
+          .whereRef('organization_id', '=', 'm.organization_id')
+          .whereRef('assigned_to', '=', 'm.id')
+          .where(isActive),
+      ),
+    );
+const disabledHolders = prepare<object>()((db) => holdersAmong(db).where('m.disabled_at', 'is not', null));
+const holdersWithTime = prepare<object>()((db) =>
+  holdersAmong(db).where('m.disabled_at', 'is', null).where('o.release_after_minutes', 'is not', null),
 );
 
 /** @param known the rows that the connection knows; left out where others write on the same data */
@@ -396,16 +410,14 @@ export function createConversationsRepository(
     wake: (id: string, dueAt: number = Number.MAX_SAFE_INTEGER) => run(runner, wake, { id, due_at: dueAt }),
     dueSnoozes: (now: number, limit: number) => all(runner, dueSnoozes, { now, limit }),
     nextSnooze: async () => (await first(runner, nextSnooze, {}))?.snoozed_until ?? null,
-    assignedTo: async (organizationId: string, memberId: string) =>
-      (await all(runner, assignedTo, { organization_id: organizationId, assigned_to: memberId })).map(
+    assignedTo: async (organizationId: string, memberId: string, limit: number) =>
+      (await all(runner, assignedTo, { organization_id: organizationId, assigned_to: memberId, limit })).map(
         (row) => row.id,
       ),
-    holders: async () =>
-      (await all(runner, holders, {})).flatMap(({ organization_id, assigned_to, release_after_minutes }) =>
-        assigned_to === null || release_after_minutes === null
-          ? []
-          : [{ organization_id, member_id: assigned_to, release_after_minutes }],
-      ),
+    holders: async () => [
+      ...(await all(runner, disabledHolders, {})),
+      ...(await all(runner, holdersWithTime, {})),
+    ],
     ...createQueueQueries(runner),
   };
 }
