@@ -9,7 +9,7 @@ import type { EventPayloads, ServerFrame } from '../protocol/events.ts';
 import { readStaffSend, readVisitorSend, type ClientFrame, type ClientPayloads } from '../protocol/frames.ts';
 import { checkAccess } from '../services/auth/socket-tokens.ts';
 import { backfill, resync } from '../services/chat/room-sync.ts';
-import { userId, type MemberActor, type VisitorActor } from '../services/core/actor.ts';
+import { endsAt, userId, type MemberActor, type VisitorActor } from '../services/core/actor.ts';
 import {
   canReceive,
   type OrganizationSubscription,
@@ -97,6 +97,8 @@ export class Connection {
   #held: Buffer[] | null = null;
   /** How often its rights have come into doubt. */
   #doubts = 0;
+  /** When they end by time alone, ms, as was last seen: use of a session puts that off. */
+  #endsAt: number;
   #userName: string;
 
   constructor(options: ConnectionOptions) {
@@ -108,6 +110,7 @@ export class Connection {
     this.senderRole = actor.kind === 'visitor' ? 'visitor' : 'operator';
     this.subscription = options.subscription;
     this.#userName = actor.kind === 'visitor' ? anonymousName : actor.name;
+    this.#endsAt = endsAt(actor);
     this.#call = { service, actor, address, connectionId: id, contentLimit: sizeLimits.contentSocket };
   }
 
@@ -118,6 +121,11 @@ export class Connection {
 
   get organizationId(): string {
     return this.actor.organizationId;
+  }
+
+  /** Whether its session or token was to end by now. */
+  get hasEnded(): boolean {
+    return this.#endsAt <= this.#options.service.engine.clock.now();
   }
 
   /** Takes one frame; null is a binary one. Handled after those before it. */
@@ -154,7 +162,7 @@ export class Connection {
     try {
       const read = this.#read(text);
       frame = read;
-      const running = this.#held === null ? this.#run(read) : this.#runOnceAdmitted(read);
+      const running = this.#isInDoubt ? this.#runOnceAdmitted(read) : this.#run(read);
       if (running !== undefined) {
         running.then(
           () => {
@@ -485,9 +493,15 @@ export class Connection {
 
   /** Sends the frame of an event, now or once its rights are known to hold. */
   push(frame: Buffer): void {
-    if (this.#held === null) this.#sendBytes(frame);
-    else if (this.#held.length < maxBufferedEvents) this.#held.push(frame);
+    if (!this.#isInDoubt) return this.#sendBytes(frame);
+    if (this.#held === null) this.#options.hub.recheck(this);
+    const held = (this.#held ??= []);
+    if (held.length < maxBufferedEvents) held.push(frame);
     else this.close('tooSlow', 'More happened than was read.');
+  }
+
+  get #isInDoubt(): boolean {
+    return this.#held !== null || this.hasEnded;
   }
 
   /** Hands a frame to the socket; a connection that lets too much pile up is closed as too slow. */
@@ -520,19 +534,23 @@ export class Connection {
 
   /** Checks whether the connection may stay, where that is in doubt; closes it, or sends what waited. */
   async revalidate(): Promise<void> {
+    if (this.hasEnded) this.doubt();
     while (this.#held !== null && !this.#closed) {
       const doubts = this.#doubts;
-      const reason = await checkAccess(this.#options.service, this.actor, this.#options.address);
-      if (reason !== null)
+      const access = await checkAccess(this.#options.service, this.actor, this.#options.address);
+      if ('refused' in access)
         this.close(
-          reason,
-          reason === 'withdrawn' ? 'Access was withdrawn.' : 'The application does not exist any more.',
+          access.refused,
+          access.refused === 'withdrawn'
+            ? 'Access was withdrawn.'
+            : 'The application does not exist any more.',
         );
-      else if (doubts === this.#doubts) this.#release();
+      else if (doubts === this.#doubts) this.#release(access.until);
     }
   }
 
-  #release(): void {
+  #release(until: number): void {
+    this.#endsAt = until;
     const held = this.#held ?? [];
     this.#held = null;
     for (const frame of held) this.#sendBytes(frame);

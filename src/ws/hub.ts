@@ -204,14 +204,18 @@ export class Hub {
         this.#doubtAll(organizationId, group.get(organizationId) ?? []);
   }
 
-  /** Checks staff again whose session or token was to end by now: that changes no configuration. */
+  /** Checks staff again whose session or token was to end by now, also where they are silent and nothing is sent to them. */
   recheckEnded(): void {
-    const now = this.#service.engine.clock.now();
     for (const [organizationId, group] of this.#staffByOrganization)
       this.#doubtAll(
         organizationId,
-        [...group].filter(({ actor }) => actor.kind === 'member' && actor.sessionEndsAt <= now),
+        [...group].filter(({ hasEnded }) => hasEnded),
       );
+  }
+
+  /** Checks one connection again, before it is sent more. */
+  recheck(connection: Connection): void {
+    this.#doubtAll(connection.organizationId, [connection]);
   }
 
   #doubtAll(organizationId: string, connections: Iterable<Connection>): void {

@@ -113,6 +113,22 @@ it('an application loses nothing when the admin is removed before the body is wh
   await app.local('applications.delete', { applicationId: application.id });
 });
 
+it('a member whose token is over before the body is whole is refused', async () => {
+  const operator = await createMember(app, 'acme');
+  const expiresAt = new Date(app.clock.now() + 60_000).toISOString();
+  const made = await operator.call('POST', '/tokens', {
+    name: 'short',
+    scopes: ['settings:write'],
+    expiresAt,
+  });
+  const headers = { authorization: `Bearer ${made.body.token.token as string}` };
+  vi.restoreAllMocks();
+  const content = { shortcut: 'over', content: 'stored after all?' };
+  const request = await openRequest('POST', '/staff/canned-replies', headers, content);
+  app.clock.step(60_000);
+  expect(await request.finish()).toEqual({ status: 401, error: 'unauthorized' });
+});
+
 it('a member without a second factor is refused once it is demanded', async () => {
   const operator = await createMember(app, 'acme');
   const content = { shortcut: 'late', content: 'stored after all?' };
@@ -153,6 +169,14 @@ describe('a visitor whose body is on its way', () => {
     const visitor = createVisitorByKey(app, { ...acme.application, key });
     const request = await sending(visitor);
     await app.local('keys.revoke', { keyId: id });
+    expect(await request.finish()).toEqual({ status: 401, error: 'unauthorized' });
+  });
+
+  it('is refused when the key was rotated and its grace is over', async () => {
+    const { id, key } = await app.local('keys.create', { applicationId: acme.application.id });
+    await app.local('keys.rotate', { keyId: id, graceSeconds: 60 });
+    const request = await sending(createVisitorByKey(app, { ...acme.application, key }));
+    app.clock.step(60_000);
     expect(await request.finish()).toEqual({ status: 401, error: 'unauthorized' });
   });
 

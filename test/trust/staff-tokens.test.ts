@@ -11,6 +11,7 @@ import { rowsOf } from '../helpers/database.ts';
 import {
   createConversation,
   createMember,
+  createMessage,
   createOrganization,
   createVisitor,
   signIn,
@@ -279,6 +280,41 @@ describe('a live connection', () => {
     expect(long.closed).toBeNull();
     await long.close();
   });
+
+  it.each(['a frame', 'an event'])(
+    'obeys and hears nothing more once its token is over: %s',
+    async (first) => {
+      const visitor = createVisitor(app, acme.application);
+      const conversationId = await createConversation(visitor);
+      const missed = await createConversation(visitor);
+      await ann.call('POST', `/conversations/${conversationId}/accept`);
+      const listener = await visitor.connect();
+      const scopes = ['conversations:read', 'conversations:reply', 'conversations:act'];
+      const socket = await connect((await token(scopes, 1)).token);
+      for (const one of [listener, socket]) {
+        one.send('room:join', { conversationId });
+        await one.receives('room:joined');
+      }
+      listener.frames.length = 0;
+      socket.frames.length = 0;
+      // No timer has run since: what is told at its time alone is told late.
+      app.clock.step(day);
+      if (first === 'a frame') {
+        socket.send('typing:start', { conversationId });
+        socket.send('message:send', {
+          conversationId,
+          content: 'stored after all?',
+          clientMessageId: 'late',
+        });
+        socket.send('room:join', { conversationId: missed });
+      } else await createMessage(visitor, conversationId, 'not for you');
+      expect((await socket.waitForClose()).code).toBe(4403);
+      expect(socket.frames).toEqual([]);
+      await listener.drain();
+      expect(listener.takeTypes().filter((type) => type !== 'presence')).toEqual([]);
+      await listener.close();
+    },
+  );
 
   it('closes when its session ends by its age, but not while use puts that off', async () => {
     const other = await signIn(app, 'acme', ann.email, ann.id);

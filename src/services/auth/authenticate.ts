@@ -165,6 +165,7 @@ async function checkVisitor(service: Service, credentials: Credentials, epoch: n
     mode,
     via,
     keyId: key?.id,
+    keyEndsAt: key?.expires_at ?? undefined,
     origin,
     ...identityDemand(application, via),
   };

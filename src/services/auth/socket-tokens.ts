@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { sizeLimits } from '../../protocol/codes.ts';
 import { mode, uuid, visitorUuid } from '../../protocol/entities.ts';
 import type { SocketErrorCode } from '../../protocol/codes.ts';
-import type { MemberActor, VisitorActor } from '../core/actor.ts';
+import { endsAt, type MemberActor, type VisitorActor } from '../core/actor.ts';
 import { toMemberActor, isSessionActive } from './authenticate.ts';
 import { mayUseHost } from './organization-host.ts';
 import { isBlocked } from './blocked.ts';
@@ -197,16 +197,30 @@ async function memberFromClaims(
   return toMemberActor(found, payload.origin ?? null);
 }
 
-/** Why a live connection must end, or null while its actor may stay: asked again whenever configuration changes. */
+/** Why a live connection must end; or until when, ms, its actor may stay unless configuration changes. */
+export type Access = { readonly refused: 'withdrawn' | 'appNotFound' } | { readonly until: number };
+
+/** Whether the actor of a live connection may stay: asked again whenever configuration changes, and at its end. */
 export async function checkAccess(
   service: Service,
   actor: VisitorActor | MemberActor,
   address: string,
-): Promise<'withdrawn' | 'appNotFound' | null> {
-  if (actor.kind === 'member') {
-    const found = await service.configCache.sessionById(actor.sessionId);
-    return found !== null && (await isSessionActive(service, found)) ? null : 'withdrawn';
+): Promise<Access> {
+  if (actor.kind === 'visitor') {
+    const refused = await checkVisitor(service, actor, address);
+    return refused === null ? { until: endsAt(actor) } : { refused };
   }
+  const found = await service.configCache.sessionById(actor.sessionId);
+  return found !== null && (await isSessionActive(service, found))
+    ? { until: found.session.expires_at }
+    : { refused: 'withdrawn' };
+}
+
+async function checkVisitor(
+  service: Service,
+  actor: VisitorActor,
+  address: string,
+): Promise<'withdrawn' | 'appNotFound' | null> {
   const application = await service.configCache.application(actor.applicationId);
   if (application === null) return 'appNotFound';
   try {

@@ -1,8 +1,8 @@
 // Rights are read again inside the transaction that uses them: between the check of a credential and its use a body
 // arrives, a password is hashed, a socket lives for days. Costs one comparison unless the organization's
-// configuration has changed.
+// configuration has changed, or the time has come at which a session, a token or a key was to end.
 import type { ReadTx, Scope, Soon, Tx } from '../../engine/engine.ts';
-import type { Actor, MemberActor, VisitorActor } from '../core/actor.ts';
+import { endsAt, type Actor, type MemberActor, type VisitorActor } from '../core/actor.ts';
 import { ServiceError } from '../core/errors.ts';
 import { assertAllowed } from '../core/permission.ts';
 import type { SliceOwner } from '../core/slices.ts';
@@ -36,7 +36,7 @@ export function writeAs<A extends Actor, T>(
 ): Promise<T> {
   return call.service.engine.store.write(scope, (tx) => {
     const epoch = tx.configurationEpoch();
-    // Nothing of the organization has changed since, in nearly every call.
+    // Nothing of the organization has changed since, and nothing has run out, in nearly every call.
     if (!(epoch instanceof Promise) && isVerified(call, epoch)) return work(tx, call);
     return currentCall(tx, call, epoch, proves).then((current) => work(tx, current));
   });
@@ -82,13 +82,17 @@ async function currentCall<A extends Actor>(
   return current;
 }
 
-/** @param epoch of the transaction; null: something has changed that this process does not know */
+/**
+ * False also once a credential has come to its end: no number tells of that.
+ * @param epoch of the transaction; null: something has changed that this process does not know
+ */
 function isVerified({ service, actor }: Call, epoch: number | null): boolean {
   const verified = verifiedAt.get(actor);
   return (
     epoch !== null &&
     verified !== undefined &&
     'organizationId' in actor &&
+    endsAt(actor) > service.engine.clock.now() &&
     verified >= service.engine.store.configurationChangedAt(actor.organizationId, epoch)
   );
 }

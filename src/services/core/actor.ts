@@ -21,6 +21,8 @@ export interface VisitorActor {
   readonly via: 'key' | 'origin';
   /** The API key that admitted this call; none for a web page and its sockets. */
   readonly keyId?: string | undefined;
+  /** When that key ends, ms; none: not by time. */
+  readonly keyEndsAt?: number | undefined;
   readonly origin: string | null;
   /** Set where the application wants a page's visitors to be proven: asked at each call, and not of the others. */
   readonly identityDemanded?: true;
@@ -66,6 +68,12 @@ export type Actor = HostSiteActor | VisitorActor | MemberActor | LocalActor | An
 /** The id under which an actor takes part in conversations. */
 export function userId(actor: VisitorActor | MemberActor): string {
   return actor.kind === 'visitor' ? actor.visitorId : actor.memberId;
+}
+
+/** When what admitted an actor ends by time alone, ms, as it was last seen: that changes no configuration. */
+export function endsAt(actor: Actor): number {
+  if (actor.kind === 'member') return actor.sessionEndsAt;
+  return (actor.kind === 'visitor' ? actor.keyEndsAt : undefined) ?? Infinity;
 }
 
 /** How the audit log names an actor. */
