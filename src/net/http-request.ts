@@ -6,9 +6,14 @@ import {
   type OutgoingHttpHeaders,
 } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import type { Socket } from 'node:net';
+import { SaidTooMuchError } from './bounded-stream.ts';
 import type { KeptConnections } from './kept-connections.ts';
 import { errorCode } from './network-errors.ts';
 import { BlockedAddressError, type SsrfGuard } from './ssrf-guard.ts';
+
+/** What may come before a response. */
+const maxBytesBefore = 65_536;
 
 export interface GuardedRequest {
   readonly method?: 'GET' | 'POST';
@@ -17,6 +22,8 @@ export interface GuardedRequest {
   readonly guard: SsrfGuard;
   /** Aborts the request and the reading of its response. */
   readonly signal: AbortSignal;
+  /** What the server may say from its response on, between the pieces of its body included. */
+  readonly maxAnswerBytes: number;
   /** Where connections are kept for the next request. Left out: it has one of its own, which is looked up anew. */
   readonly connections?: KeptConnections;
 }
@@ -25,7 +32,7 @@ export interface GuardedRequest {
  * Sends a request. Redirects are not followed. With kept connections it may reach the server twice: where a kept one breaks
  * off before the response, as when the server closes it at that moment, it is sent once more on a new one.
  * @returns the response, whose body the caller reads or destroys
- * @throws BlockedAddressError, or the error of the connection
+ * @throws BlockedAddressError, SaidTooMuchError, or the error of the connection
  */
 export function sendRequest(url: URL, options: GuardedRequest): Promise<IncomingMessage> {
   const { guard, connections, signal } = options;
@@ -53,7 +60,7 @@ export function sendRequest(url: URL, options: GuardedRequest): Promise<Incoming
 
 function begin(
   url: URL,
-  { method = 'GET', headers, body, guard, signal }: GuardedRequest,
+  { method = 'GET', headers, body, guard, signal, maxAnswerBytes }: GuardedRequest,
   agent: KeptConnections['http'] | false,
 ): ClientRequest {
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
@@ -64,8 +71,35 @@ function begin(
     agent,
     signal,
   });
+  request.once('socket', (socket) => boundAnswer(request, socket, maxAnswerBytes));
+  // No request asks for it. Without a listener Node ends the connection, and the request hears of nothing.
+  request.once('upgrade', (_response, socket) => {
+    socket.destroy();
+    request.emit(
+      'error',
+      Object.assign(new Error('the server speaks another protocol'), { code: 'EUPGRADE' }),
+    );
+  });
   request.end(body);
   return request;
+}
+
+/**
+ * Ends a request whose server says more than it may. Node bounds headers; provisional responses and empty lines before
+ * them, and zeros before the length of a chunk, it reads for as long as they come.
+ */
+function boundAnswer(request: ClientRequest, socket: Socket, maxAnswerBytes: number): void {
+  let left = maxBytesBefore;
+  request.once('response', () => {
+    left = maxAnswerBytes;
+  });
+  const count = (chunk: Buffer): void => {
+    left -= chunk.length;
+    if (left < 0) request.destroy(new SaidTooMuchError('The server says more than it may.'));
+  };
+  socket.on('data', count);
+  // The connection may be kept for another request.
+  request.once('close', () => socket.off('data', count));
 }
 
 const brokeOff = (error: unknown): boolean => ['ECONNRESET', 'EPIPE'].includes(errorCode(error));

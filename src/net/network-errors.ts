@@ -15,6 +15,7 @@ const messages: Readonly<Record<string, string>> = {
   SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not signed by a trusted authority',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is not signed by a trusted authority',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
+  EUPGRADE: 'it speaks another protocol than was asked for',
   Z_DATA_ERROR: 'its encoding is broken',
   Z_BUF_ERROR: 'its encoding is broken',
 };

@@ -2,6 +2,7 @@
 // that a member signed in with, so it is held against known services and goes through the SSRF guard.
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../engine/engine.ts';
+import { SaidTooMuchError } from './bounded-stream.ts';
 import { sendRequest } from './http-request.ts';
 import { describeNetworkError, errorCode } from './network-errors.ts';
 import { BlockedAddressError, createSsrfGuard, type ResolveHost } from './ssrf-guard.ts';
@@ -61,6 +62,7 @@ const lifeSeconds = 3_600;
 /** For lookup, connection, request and response together. */
 const timeoutMs = 10_000;
 const maxRetryAfterMs = 3_600_000;
+const maxAnswerBytes = 65_536;
 
 /**
  * Whether pushes may go to an address, as far as its text tells: https to a known push service or to a host that the
@@ -109,6 +111,7 @@ export function createPushClient({ clock, hosts, resolve }: PushClientOptions): 
         body,
         guard: isTrustedOrigin(url, hosts) ? trusting : guard,
         signal: AbortSignal.any([signal, timeout.signal]),
+        maxAnswerBytes,
       });
       response.destroy();
       return readResponse(response);
@@ -117,7 +120,9 @@ export function createPushClient({ clock, hosts, resolve }: PushClientOptions): 
         return refused('the address is private or local, and the server does not send there');
       const why = timeout.signal.aborted
         ? `the push service did not answer within ${timeoutMs / 1000} s`
-        : (describeNetworkError(error) ?? `the push could not be sent (${errorCode(error)})`);
+        : error instanceof SaidTooMuchError
+          ? 'the push service answered without end'
+          : (describeNetworkError(error) ?? `the push could not be sent (${errorCode(error)})`);
       return { outcome: 'failed', status: null, error: why, retryAfterMs: null };
     } finally {
       cancelTimeout();

@@ -1,6 +1,7 @@
 // Sends webhooks: one request at a time on a connection, only to addresses that the server's owner allows.
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../engine/engine.ts';
+import { SaidTooMuchError } from './bounded-stream.ts';
 import { sendRequest } from './http-request.ts';
 import { createKeptConnections } from './kept-connections.ts';
 import { describeNetworkError, errorCode } from './network-errors.ts';
@@ -33,6 +34,8 @@ export interface WebhookClientOptions {
 /** For lookup, connection, request and response together. */
 const timeoutMs = 10_000;
 const maxResponseBytes = 1_024;
+/** With its headers. */
+const maxAnswerBytes = 65_536;
 const blockedMessage = 'the address is private or local, and the server does not send there';
 
 /**
@@ -64,6 +67,7 @@ export function createWebhookClient({ clock, allowPrivate, resolve }: WebhookCli
         body: Buffer.from(webhook.body),
         guard,
         signal: end.signal,
+        maxAnswerBytes,
         connections,
       });
       await discardBody(response);
@@ -98,5 +102,6 @@ function discardBody(response: IncomingMessage): Promise<void> {
 
 function describeError(error: unknown): string {
   if (error instanceof BlockedAddressError) return blockedMessage;
+  if (error instanceof SaidTooMuchError) return 'answered without end';
   return describeNetworkError(error) ?? `could not be sent (${errorCode(error)})`;
 }

@@ -106,6 +106,49 @@ it('a response that breaks off after its status is not asked for again', async (
   expect(bodies).toEqual(['1', '2']);
 });
 
+const flood = (socket: Socket, bytes: string): void => {
+  const go = (): void => {
+    while (!socket.destroyed && socket.write(bytes));
+  };
+  socket.on('drain', go).on('error', () => undefined);
+  go();
+};
+
+it('a receiver that says something without end before its response is left at once', async () => {
+  for (const bytes of ['HTTP/1.1 102 P\r\n\r\n', '\r\n']) {
+    answer = (_response, socket) => flood(socket, bytes.repeat(2_000));
+    // No time passes: only what was said ends it.
+    expect(await post('1')).toEqual({ status: null, error: 'answered without end' });
+  }
+  await eventually(() => expect(sockets.every((socket) => socket.destroyed)).toBe(true));
+});
+
+it('the length of a piece of a body that does not end is not read on', async () => {
+  answer = (_response, socket) => {
+    socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n');
+    flood(socket, '0'.repeat(10_000));
+  };
+  expect((await post('1')).status).toBe(200);
+  await eventually(() => expect(sockets.every((socket) => socket.destroyed)).toBe(true));
+});
+
+it('a receiver that changes to another protocol is an attempt that has failed', async () => {
+  answer = (_response, socket) =>
+    socket.write('HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n');
+  expect(await post('1')).toEqual({
+    status: null,
+    error: 'it speaks another protocol than was asked for',
+  });
+  await eventually(() => expect(sockets.every((socket) => socket.destroyed)).toBe(true));
+});
+
+it('what one connection says for many requests is counted for each', async () => {
+  answer = (response) => response.writeHead(200, { 'x-long': 'x'.repeat(10_000) }).end();
+  for (let sent = 0; sent < 10; sent += 1) expect((await post('1')).status).toBe(200);
+  expect(sockets).toHaveLength(1);
+  expect(sockets[0]?.destroyed).toBe(false);
+});
+
 it('a connection with more to read than is read is not kept, nor one that the receiver ends', async () => {
   answer = (response) => response.writeHead(200).end('x'.repeat(5_000));
   expect((await post('1')).status).toBe(200);

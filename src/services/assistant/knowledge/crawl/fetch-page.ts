@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { assistantLimits, fileKinds, type FileKind } from '../../../../protocol/codes.ts';
 import type { Clock } from '../../../../engine/engine.ts';
+import { SaidTooMuchError } from '../../../../net/bounded-stream.ts';
 import { sendRequest } from '../../../../net/http-request.ts';
 import { describeNetworkError, errorCode } from '../../../../net/network-errors.ts';
 import { BlockedAddressError, type SsrfGuard } from '../../../../net/ssrf-guard.ts';
@@ -34,6 +35,8 @@ export type FetchResult =
 const timeoutMs = 15_000;
 /** Bytes of one page that is text, before and after decompression. */
 const maxPageBytes = 6_000_000;
+/** Of the largest file, with what lies around and between the pieces of its bytes. */
+const maxAnswerBytes = 2 * assistantLimits.fileBytes;
 const fileKindsByType: Readonly<Record<string, FileKind>> = fileKinds;
 const maxRedirects = 5;
 
@@ -133,7 +136,7 @@ function get(
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   const headers = { accept, 'accept-encoding': 'gzip, deflate, br', 'user-agent': userAgent };
-  return sendRequest(url, { headers, guard, signal });
+  return sendRequest(url, { headers, guard, signal, maxAnswerBytes });
 }
 
 async function readBody(response: IncomingMessage, signal: AbortSignal, maxBytes: number): Promise<Buffer> {
@@ -180,5 +183,6 @@ const decoders: ReadonlyMap<string, (() => ReturnType<typeof createGunzip>) | nu
 
 function describeError(error: unknown): string {
   if (error instanceof BlockedAddressError) return 'it leads to a private or local address';
+  if (error instanceof SaidTooMuchError) return 'the server answers without end';
   return describeNetworkError(error) ?? errorCode(error).slice(0, 200);
 }
