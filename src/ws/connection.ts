@@ -327,6 +327,9 @@ export class Connection {
     const room = this.#enter(conversationId, before, echo);
     try {
       const snapshot = await resync(this.#call, { conversationId, lastMessageId });
+      // What was read is told to those alone who may still read it.
+      await this.revalidate();
+      if (this.#closed) return;
       // A connection that is in the room already and asks for nothing missed is sent everything since, live.
       if (before === undefined) room.syncedThrough = snapshot.eventSeq;
       room.authorized = true;
@@ -391,6 +394,8 @@ export class Connection {
       const page = await this.#options.syncs.readPage(this.#options, () =>
         backfill(this.#call, { conversationId, afterSeq: from, sinceSeq }),
       );
+      await this.revalidate();
+      if (this.#closed) return;
       room.syncedThrough = page.eventSeq;
       await this.#sendAndWait({ type: 'messages:sync', payload: page.payload });
       if (!page.payload.hasMore) return;
@@ -421,6 +426,7 @@ export class Connection {
     // The visitor is told that an answer is being written.
     assertScope(this.actor, 'staff.messages.send');
     this.#userName = await readTypistName(service, this.actor);
+    await this.revalidate();
     if (this.#closed) return;
     this.#typing?.get(conversationId)?.();
     const cancel = service.engine.clock.after(sizeLimits.typingLapseMs, () =>

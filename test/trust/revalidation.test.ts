@@ -145,4 +145,52 @@ describe('after a change of configuration', () => {
     expect(listener.all('message:new')).toEqual([]);
     expect(listener.all('room:joined')).toHaveLength(1);
   });
+
+  it.each([
+    ['joins', 'room:join', {}],
+    ['catches up', 'room:join', { lastMessageId: crypto.randomUUID() }],
+    ['types', 'typing:start', {}],
+  ])(
+    'a frame that was being handled when access was withdrawn is not answered: who %s',
+    async (_what, type, more) => {
+      const { store } = app.service.engine;
+      const operator = await createMember(app, 'acme');
+      const conversationId = await createConversation(visitor);
+      const [listener, watcher] = [await visitor.connect(), await operator.connect()];
+      for (const socket of type === 'room:join' ? [watcher] : [watcher, listener]) {
+        socket.send('room:join', { conversationId });
+        await socket.receives('room:joined');
+      }
+      await listener.drain();
+      // Each of its reads has to wait; what is read by then is what there is after the block.
+      const read = store.read.bind(store);
+      const go = Promise.withResolvers<void>();
+      const waits = vi.spyOn(store, 'read');
+      const frames = [...listener.frames];
+      // A page is read after the room: the read before it is let through.
+      if ('lastMessageId' in more) waits.mockImplementationOnce((work) => read(work));
+      waits.mockImplementationOnce(async (work) => {
+        await go.promise;
+        return read(work);
+      });
+      listener.send(type, { conversationId, ...more });
+      await eventually(() => expect(waits).toHaveBeenCalledTimes('lastMessageId' in more ? 2 : 1));
+      const hold = Promise.withResolvers<void>();
+      const { blocks } = app.service.configCache;
+      vi.spyOn(app.service.configCache, 'blocks').mockImplementation(async (organizationId) => {
+        await hold.promise;
+        return blocks(organizationId);
+      });
+      expect((await operator.call('PUT', `/visitors/${visitor.id}/block`, {})).status).toBe(200);
+      go.resolve();
+      await watcher.drain();
+      await operator.call('GET', `/conversations/${conversationId}`);
+      hold.resolve();
+      expect((await listener.waitForClose()).code).toBe(4403);
+      expect(listener.frames).toEqual(frames);
+      await watcher.drain();
+      expect(watcher.all('typing:start')).toEqual([]);
+      await watcher.close();
+    },
+  );
 });
