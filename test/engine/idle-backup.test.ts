@@ -92,11 +92,13 @@ async function pathToProgram(
   const program = join(scratch, 'program.mjs');
   await writeFile(
     program,
-    `import { writeFileSync } from 'node:fs';
+    `import { renameSync, writeFileSync } from 'node:fs';
      setInterval(() => undefined, 1_000);
      process.once('disconnect', () => process.exit());
      process.once('message', async (task) => {
-       writeFileSync(${JSON.stringify(join(scratch, 'pid'))}, String(process.pid));
+       // It may be killed at any moment: the number is there whole, or not at all.
+       writeFileSync(${JSON.stringify(join(scratch, 'pid-begun'))}, String(process.pid));
+       renameSync(${JSON.stringify(join(scratch, 'pid-begun'))}, ${JSON.stringify(join(scratch, 'pid'))});
        ${made === null ? '' : `writeFileSync(task.${made}, 'begun');`}
        for (const message of ${JSON.stringify(messages)})
          await new Promise((resolve) => process.send(message, resolve));
