@@ -11,6 +11,7 @@ import { SaidTooMuchError } from './bounded-stream.ts';
 import type { KeptConnections } from './kept-connections.ts';
 import { errorCode } from './network-errors.ts';
 import { BlockedAddressError, type SsrfGuard } from './ssrf-guard.ts';
+import { offeredCiphers } from './tls-ciphers.ts';
 
 /** What may come before a response. */
 const maxBytesBefore = 65_536;
@@ -63,14 +64,17 @@ function begin(
   { method = 'GET', headers, body, guard, signal, maxAnswerBytes }: GuardedRequest,
   agent: KeptConnections['http'] | false,
 ): ClientRequest {
-  const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
-  const request = send(url, {
+  const options = {
     method,
     headers: body === undefined ? headers : { ...headers, 'content-length': body.length },
     lookup: guard.lookup,
     agent,
     signal,
-  });
+  };
+  const request =
+    url.protocol === 'https:'
+      ? httpsRequest(url, { ...options, ciphers: offeredCiphers })
+      : httpRequest(url, options);
   request.once('socket', (socket) => boundAnswer(request, socket, maxAnswerBytes));
   // No request asks for it. Without a listener Node ends the connection, and the request hears of nothing.
   request.once('upgrade', (_response, socket) => {

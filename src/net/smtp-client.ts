@@ -8,6 +8,7 @@ import { BoundedStream, SaidTooMuchError } from './bounded-stream.ts';
 import { readMailServerUrl } from './mail-server-url.ts';
 import { describeNetworkError, errorCode } from './network-errors.ts';
 import { BlockedAddressError, createSsrfGuard, type ResolveHost } from './ssrf-guard.ts';
+import { offeredCiphers } from './tls-ciphers.ts';
 
 /** A person's or a team's address. */
 export interface MailAddress {
@@ -186,6 +187,7 @@ async function withTransport<T>(
     socketTimeout: timeoutMs,
     disableFileAccess: true,
     disableUrlAccess: true,
+    tls: { ciphers: offeredCiphers },
   };
   // Its type asks for a socket, its code for a stream that has a timeout.
   const transport = createTransport(Object.assign(options, { connection }));

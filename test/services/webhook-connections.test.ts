@@ -1,9 +1,11 @@
 // Owns: what is promised of connections that webhooks keep: used again, looked up again after a while, never a reason for
 // a delivery to fail, and none is kept that must not be.
+import { once } from 'node:events';
 import { createServer, get, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createKeptConnections } from '../../src/net/kept-connections.ts';
+import { probeMailServer } from '../../src/net/smtp-client.ts';
 import { createWebhookClient, type SendWebhook, type WebhookResponse } from '../../src/net/webhook-client.ts';
 import { createTestClock, type TestClock } from '../helpers/clock.ts';
 import { eventually } from '../helpers/eventually.ts';
@@ -206,4 +208,42 @@ it('of connections to many receivers no more than 200 are kept', async () => {
     http.destroy();
     for (const one of receivers) one.close();
   }
+});
+
+/** The numbers of the ciphers that a client offers in its first message (RFC 8446, section 4.1.2; the same in TLS 1.2). */
+function ciphersOffered(hello: Buffer): number[] {
+  // Record and handshake headers, version, random bytes; then the session's id.
+  const idLength = 43;
+  const at = idLength + 1 + hello.readUInt8(idLength);
+  const count = hello.readUInt16BE(at) / 2;
+  return Array.from({ length: count }, (_, index) => hello.readUInt16BE(at + 2 + 2 * index));
+}
+
+/** Of finite-field Diffie-Hellman, as the registry of IANA numbers them. */
+const dhe = [
+  0x33, 0x39, 0x67, 0x6b, 0x9e, 0x9f, 0x32, 0x38, 0x40, 0x6a, 0xa2, 0xa3, 0xccaa, 0xc09e, 0xc09f, 0xc0a2,
+  0xc0a3,
+];
+
+it('a server that is named by an organization is offered no cipher whose numbers it chooses', async () => {
+  const peer = createTcpServer().listen(0, '127.0.0.1');
+  await once(peer, 'listening');
+  const { port } = peer.address() as AddressInfo;
+  const offered = async (ask: () => Promise<unknown>): Promise<number[]> => {
+    const asking = ask();
+    const [socket] = (await once(peer, 'connection')) as [Socket];
+    const [hello] = (await once(socket, 'data')) as [Buffer];
+    socket.destroy();
+    await asking;
+    return ciphersOffered(hello);
+  };
+  const webhook = await offered(() =>
+    send({ url: `https://receiver.example:${port}/`, headers: {}, body: '1' }, stop.signal),
+  );
+  // TLS_AES_256_GCM_SHA384 and ECDHE-ECDSA-AES128-GCM-SHA256: the list was read rightly.
+  expect(webhook).toEqual(expect.arrayContaining([0x1302, 0xc02b]));
+  expect(webhook.filter((cipher) => dhe.includes(cipher))).toEqual([]);
+  const mail = await offered(() => probeMailServer(`smtps://127.0.0.1:${port}`, stop.signal));
+  expect(mail).toEqual(webhook);
+  await new Promise((resolve) => peer.close(resolve));
 });
