@@ -139,7 +139,7 @@ describe('the conversations of a member', () => {
     const members = await rowsOf(app, 'select id from members');
     expect(members).toEqual([{ id: admin.id }]);
     const noted = await rowsOf(app, "select action from audit where action like 'members.%' order by id");
-    expect(noted.at(-1)).toEqual({ action: 'members.remove' });
+    expect(noted.slice(-2)).toEqual([{ action: 'members.removeBegun' }, { action: 'members.remove' }]);
     expect((await member.call('GET', '/members')).status).toBe(401);
   });
 
@@ -159,6 +159,25 @@ describe('the conversations of a member', () => {
     // Those of the first transaction and of one slice are gone.
     const left = await held(member);
     expect([left > 100, left < 180]).toEqual([true, true]);
+  });
+
+  it('stay with a member who is admitted again while being removed, and so does the member', async () => {
+    const member = await aBusyMember(230);
+    const { store } = app.service.engine;
+    const write = store.write.bind(store);
+    let slices = 0;
+    vi.spyOn(store, 'write').mockImplementation(async (scope, some) => {
+      slices += 1;
+      if (slices === 3)
+        await write('server', ({ repositories }) => repositories.members.setDisabled(member.id, null));
+      return write(scope, some);
+    });
+    await expect(app.local('members.remove', { memberId: member.id })).rejects.toMatchObject({
+      code: 'conflict',
+    });
+    vi.restoreAllMocks();
+    expect(await held(member)).toBeGreaterThan(100);
+    expect(await rowsOf(app, 'select id from members where id = ?', member.id)).toHaveLength(1);
   });
 
   it('that were left to a disabled member, as by a server that was killed, go back by the automatic release', async () => {

@@ -154,7 +154,7 @@ async function assertFreeSeat(tx: ReadTx, organizationId: string): Promise<void>
 /**
  * Removes a member; what they wrote stays. Steps of the escalation that named them tell all. One who has many conversations
  * is disabled first, until all of these are back in the queue: cut off in between, they are removed by the same call again.
- * @throws ServiceError not_found, conflict (the last admin)
+ * @throws ServiceError not_found, conflict (the last admin; one who is admitted again in between)
  */
 export async function removeMember(
   call: OwnerCall,
@@ -169,7 +169,11 @@ export async function removeMember(
   await releaseRest(service, leftOf, (tx) => isDisabled(tx, leftOf.memberId));
   await service.engine.store.write({ organization: leftOf.organizationId }, async (tx) => {
     const row = await tx.repositories.members.byId(leftOf.memberId);
-    if (row !== undefined) await endRemoval(tx, call, row);
+    if (row === undefined) return;
+    // Their conversations have stayed with them.
+    if (row.disabled_at === null)
+      throw new ServiceError('conflict', 'The member was admitted again in the meantime and is not removed.');
+    await endRemoval(tx, call, row);
   });
   return { success: true };
 }
@@ -186,7 +190,8 @@ async function beginRemoval(tx: Tx, call: OwnerCall, input: Input<'members.remov
   }
   await members.setDisabled(row.id, row.disabled_at ?? call.service.engine.clock.now());
   await members.removeSessionsOf(row.id);
-  tx.configurationChanged(row.organization_id);
+  await tx.repositories.invitations.remove(row.id);
+  await auditMember(tx, call, row, 'members.removeBegun');
   return owner;
 }
 
