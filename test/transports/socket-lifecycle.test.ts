@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect as dial, type Socket } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startApp, type TestApp, type TestAppOptions } from '../helpers/app.ts';
 import { type TestSocket, connectSocket } from '../helpers/client.ts';
 import { eventually } from '../helpers/eventually.ts';
@@ -48,6 +48,22 @@ async function settled(person: TestClient, query = ''): Promise<TestSocket> {
   await socket.drain();
   socket.frames.length = 0;
   return socket;
+}
+
+/**
+ * Waits until so many joins were told to wait for the next second. A limiter that is asked over a connection says so some
+ * time after it has let the last one in: a clock that moves before that wakes nothing.
+ */
+function watchPaces(): (paces: number) => Promise<void> {
+  const { limiter } = app.service.engine;
+  const take = limiter.take.bind(limiter);
+  let told = 0;
+  vi.spyOn(limiter, 'take').mockImplementation(async (wanted) => {
+    const verdict = await take(wanted);
+    if (!verdict.ok && wanted[0]?.key.startsWith('sync:')) told += 1;
+    return verdict;
+  });
+  return (paces) => eventually(() => expect(told).toBeGreaterThanOrEqual(paces));
 }
 
 async function heard(socket: TestSocket): Promise<string[]> {
@@ -223,10 +239,12 @@ describe('floods', () => {
       rooms.push({ conversationId, lastMessageId: await createMessage(visitor, conversationId) });
     }
     const socket = await settled(visitor);
+    const paced = watchPaces();
     for (const room of rooms) socket.send('room:join', room);
     // Ten in a second: the others are not refused, but wait.
     await eventually(() => expect(socket.all('room:joined')).toHaveLength(10));
     for (const joined of [20, 30]) {
+      await paced(joined / 10 - 1);
       app.clock.advance(1_001);
       await eventually(() => expect(socket.all('room:joined')).toHaveLength(joined));
     }
@@ -261,11 +279,13 @@ describe('floods', () => {
     const conversationId = await createConversation(visitor);
     for (let index = 0; index < 20; index += 1) await createMessage(visitor, conversationId);
     const socket = await settled(visitor);
+    const paced = watchPaces();
     for (let index = 0; index < 145; index += 1)
       socket.send('room:join', { conversationId, lastMessageId: randomUUID() });
     // A hundred and twenty in a minute, ten in each second; what comes on top is refused, and then cut off.
     for (let joined = 10; joined < 120; joined += 10) {
       await eventually(() => expect(socket.all('room:joined')).toHaveLength(joined));
+      await paced(joined / 10);
       app.clock.advance(1_001);
     }
     expect((await socket.waitForClose()).code).toBe(4429);
