@@ -6,7 +6,7 @@ import type { EmailedState } from '../../protocol/entities.ts';
 import { conversationEvent } from '../chat/conversation-events.ts';
 import { scopeOfConversation } from '../core/scopes.ts';
 import { senderName } from '../core/serializers.ts';
-import { addEffect, isSentAgain, type EffectOutcome } from '../outbox/effects.ts';
+import { isSentAgain, storeEffect, type EffectOutcome } from '../outbox/effects.ts';
 import type { ReadTx, Service, Tx } from '../service.ts';
 import { headerText } from './header-text.ts';
 import { type CoveredConversations, replyDelayMs, replyEffect } from './reply-planner.ts';
@@ -86,7 +86,7 @@ async function planRest(tx: Tx, service: Service, row: EffectRow): Promise<void>
   const facts = row.conversation_id === null ? null : await readMailFacts(tx, row.conversation_id);
   if (facts === null || facts.address === null) return;
   const [first] = (await unmailedAnswers(tx, facts.conversation)).filter(({ id }) => id !== row.message_id);
-  if (first !== undefined) await addEffect(tx, service, replyEffect(facts, first));
+  if (first !== undefined) await storeEffect(tx, service, replyEffect(facts, first));
 }
 
 const skipped = (why: string): EffectOutcome => ({ state: 'skipped', why });
