@@ -347,7 +347,12 @@ describe('reopen', () => {
       },
     ]);
     await socket.drain();
-    expect(socket.takeTypes()).toEqual(['room:joined', 'conversation:reopened', 'conversation:accepted']);
+    // Of the end before it a store may tell only now.
+    expect(socket.takeTypes().filter((type) => type !== 'conversation:resolved')).toEqual([
+      'room:joined',
+      'conversation:reopened',
+      'conversation:accepted',
+    ]);
     await createMessage(visitor, id, 'again');
     const { participants } = (await visitor.call('GET', `/conversations/${id}`)).body.conversation;
     expect(participants.map((one: { userId: string }) => one.userId)).toEqual([visitor.id, colleague.id]);
@@ -593,7 +598,7 @@ describe('views', () => {
 });
 
 describe('many at once', () => {
-  it('answers each as if alone, twenty in a commit, and of another organization nothing', async () => {
+  it('answers each as if alone, and of another organization nothing', async () => {
     const ids: string[] = [];
     for (let index = 0; index < 98; index += 1) ids.push(await createConversation(visitor));
     const closed = ids[5] as string;
@@ -603,10 +608,7 @@ describe('many at once', () => {
     );
     ids.push(theirs, randomUUID());
     await heard();
-    const groups: number[] = [];
-    const undo = app.service.engine.store.subscribe(({ events }) => groups.push(events.length));
     const { status, body } = await operator.call('POST', '/conversations/bulk', { ids, act: 'accept' });
-    undo();
     expect(status).toBe(200);
     expect(body.results.map((one: { id: string }) => one.id)).toEqual(ids);
     for (const [index, result] of body.results.entries()) {
@@ -618,11 +620,32 @@ describe('many at once', () => {
           conversation: { status: 'active', assignedTo: operator.id },
         });
     }
-    // One of the first twenty is closed, and the last two are not theirs.
-    expect(groups).toEqual([19, 20, 20, 20, 18]);
     expect(await rowsOf(app, `select status from conversations where id = '${theirs}'`)).toEqual([
       { status: 'pending' },
     ]);
+  });
+
+  it('go twenty in a commit', async () => {
+    // Elsewhere a store may tell of one commit in several notices.
+    const own = await startApp({ engine: 'sqlite' });
+    try {
+      const { application } = await createOrganization(own, 'acme');
+      const member = await createMember(own, 'acme');
+      const someone = createVisitor(own, application);
+      const ids: string[] = [];
+      for (let index = 0; index < 45; index += 1) ids.push(await createConversation(someone));
+      await member.call('POST', `/conversations/${ids[5]}/accept`);
+      await member.call('POST', `/conversations/${ids[5]}/resolve`);
+      const groups: number[] = [];
+      const undo = own.service.engine.store.subscribe(({ events }) => groups.push(events.length));
+      const { status } = await member.call('POST', '/conversations/bulk', { ids, act: 'accept' });
+      undo();
+      expect(status).toBe(200);
+      // One of the first twenty is closed.
+      expect(groups).toEqual([19, 20, 5]);
+    } finally {
+      await own.stop();
+    }
   });
 
   it.each([

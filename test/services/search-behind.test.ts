@@ -7,7 +7,7 @@ import { sizeLimits } from '../../src/protocol/codes.ts';
 import { updateSearchIndex } from '../../src/services/chat/search.ts';
 import { exportOrganization } from '../../src/services/data/export.ts';
 import { importOrganization } from '../../src/services/data/import.ts';
-import { startApp, type TestApp } from '../helpers/app.ts';
+import { startApp, type TestApp, type TestAppOptions } from '../helpers/app.ts';
 import { rowsOf } from '../helpers/database.ts';
 import { eventually } from '../helpers/eventually.ts';
 import {
@@ -27,13 +27,15 @@ let visitor: TestClient;
 let operator: TestMember;
 let conversationId: string;
 
-beforeEach(async () => {
-  app = await startApp();
+async function start(options: TestAppOptions = {}): Promise<void> {
+  app = await startApp(options);
   acme = await createOrganization(app, 'acme');
   visitor = createVisitor(app, acme.application);
   operator = await createMember(app, 'acme');
   conversationId = await createConversation(visitor);
-});
+}
+
+beforeEach(() => start());
 afterEach(async () => {
   vi.restoreAllMocks();
   await app.stop();
@@ -240,6 +242,8 @@ describe('the index', () => {
   });
 
   it('merges its parts in commits of their own, as often as what it adds makes due', async () => {
+    await app.stop();
+    await start({ engine: 'sqlite' });
     const { store } = app.service.engine;
     const steps: string[] = [];
     const add = (what: string): void => void steps.push(what);

@@ -17,6 +17,7 @@ import {
   type TestMember,
   type TestOrganization,
 } from '../helpers/fixtures.ts';
+import { replacing } from '../helpers/replacing.ts';
 import { runs } from '../helpers/rounds.ts';
 
 let app: TestApp;
@@ -166,18 +167,40 @@ describe('an index that is large', () => {
       ids.push(await createConversation(visitor));
       await createMessage(visitor, ids[index]!, 'wombat');
     }
-    const repositories = await app.service.engine.store.read((tx) => Promise.resolve(tx.repositories));
-    const matches = vi.spyOn(repositories.search, 'matches');
-    const lines = vi.spyOn(repositories.conversations, 'queuePage');
+    const { store } = app.service.engine;
+    const stretches: number[] = [];
+    const pages: number[] = [];
+    const read = store.read.bind(store);
+    vi.spyOn(store, 'read').mockImplementation((work) =>
+      read(({ repositories }) => {
+        const { search, conversations } = repositories;
+        const watched = replacing(repositories, 'search', {
+          ...search,
+          matches: (query, organization, stretch) => {
+            stretches.push(stretch.most);
+            return search.matches(query, organization, stretch);
+          },
+        });
+        return work({
+          repositories: replacing(watched, 'conversations', {
+            ...conversations,
+            queuePage: (organization, some, reader) => {
+              pages.push(some.length);
+              return conversations.queuePage(organization, some, reader);
+            },
+          }),
+        });
+      }),
+    );
     const hasMany = vi.spyOn(app.service.engine.pace, 'hasManyUsers').mockReturnValue(false);
     try {
       const alone = await find('wombat');
       expect(alone.toSorted()).toEqual(ids.toSorted());
-      expect(matches.mock.calls.map(([, , { most }]) => most)).toEqual([500]);
-      expect(lines.mock.calls.map(([, some]) => some.length)).toEqual([10, 10, 5]);
+      expect(stretches).toEqual([500]);
+      expect(pages).toEqual([10, 10, 5]);
       hasMany.mockReturnValue(true);
       expect(await find('wombat')).toEqual(alone);
-      expect(matches.mock.calls.map(([, , { most }]) => most)).toEqual([500, 150]);
+      expect(stretches).toEqual([500, 150]);
     } finally {
       vi.restoreAllMocks();
     }

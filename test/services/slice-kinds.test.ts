@@ -6,7 +6,8 @@ import { startApp, type TestApp } from '../helpers/app.ts';
 let app: TestApp;
 
 beforeEach(async () => {
-  app = await startApp();
+  // What is counted is how often the work of a write runs: on SQLite once.
+  app = await startApp({ engine: 'sqlite' });
 });
 
 afterEach(() => app.stop());

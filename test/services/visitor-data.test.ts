@@ -507,6 +507,9 @@ describe('exports at once', () => {
     const made: string[] = [];
     const asked: string[] = [];
     await store.write('server', async ({ repositories }) => {
+      // A store may run it more than once.
+      made.length = 0;
+      asked.length = 0;
       const found = await repositories.conversations.byId(conversationId);
       if (found === undefined) throw new Error('no conversation');
       const { visitor_id: _id, visitor_name: _name, ...conversation } = found;
