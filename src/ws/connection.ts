@@ -68,6 +68,11 @@ const pauseThreshold = 64;
 const maxBufferedEvents = 2_000;
 const maxLimitedInARow = 20;
 const closeTimeoutMs = 2_000;
+const whyRefused = {
+  unauthorized: 'The API key that the token was made with has ended.',
+  withdrawn: 'Access was withdrawn.',
+  appNotFound: 'The application does not exist any more.',
+};
 
 export class Connection {
   readonly id: string;
@@ -544,13 +549,7 @@ export class Connection {
     while (this.#held !== null && !this.#closed) {
       const doubts = this.#doubts;
       const access = await checkAccess(this.#options.service, this.actor, this.#options.address);
-      if ('refused' in access)
-        this.close(
-          access.refused,
-          access.refused === 'withdrawn'
-            ? 'Access was withdrawn.'
-            : 'The application does not exist any more.',
-        );
+      if ('refused' in access) this.close(access.refused, whyRefused[access.refused]);
       else if (doubts === this.#doubts) this.#release(access.until);
     }
   }

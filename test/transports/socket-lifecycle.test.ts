@@ -14,6 +14,7 @@ import {
   createApplication,
   createOrganization,
   createVisitor,
+  createVisitorByKey,
   signIn,
   type TestClient,
   type TestOrganization,
@@ -128,6 +129,42 @@ describe('withdrawn access ends the live connection at once', () => {
     }
     await expectAlive(...others);
   });
+
+  it.each(['live', 'test'] as const)(
+    'of who came by a token that an API key had asked for, once that key ends: %s',
+    async (mode) => {
+      const stays = await settled(createVisitor(app, acme.application));
+      const { id, key } = await app.local('keys.create', { applicationId: acme.application.id, mode });
+      const application = { ...acme.application, key, testKey: key };
+      const revoked = createVisitorByKey(app, application, mode);
+      const token = async (): Promise<string> =>
+        (await revoked.call('POST', '/widget/ws-token', undefined, { origin: application.origin })).body
+          .token;
+      const open = await settled(revoked);
+      const early = await token();
+      await app.local('keys.revoke', { keyId: id });
+      expect((await open.waitForClose()).code).toBe(4401);
+      const late = await connectSocket(app.url, early, { origin: application.origin });
+      expect((await late.waitForClose()).code).toBe(4401);
+
+      const rotated = await app.local('keys.create', { applicationId: acme.application.id, mode });
+      const visitor = createVisitorByKey(
+        app,
+        { ...acme.application, key: rotated.key, testKey: rotated.key },
+        mode,
+      );
+      const socket = await settled(visitor);
+      await app.local('keys.rotate', { keyId: rotated.id, graceSeconds: 60 });
+      app.clock.advance(59_000);
+      await expectAlive(socket, stays);
+      app.clock.advance(1_000);
+      socket.send('ping');
+      expect((await socket.waitForClose()).code).toBe(4401);
+      // That of the look before.
+      expect(socket.all('pong')).toHaveLength(1);
+      await expectAlive(stays);
+    },
+  );
 
   it('hears nothing that happens after its access was withdrawn', async () => {
     const member = await createMember(app, 'acme');

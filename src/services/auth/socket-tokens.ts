@@ -2,10 +2,11 @@
 // purpose by its audience, so that a token for one purpose serves no other.
 import { errors, jwtVerify, SignJWT } from 'jose';
 import { z } from 'zod';
+import type { ApiKeyRow } from '../../engine/rows.ts';
 import { sizeLimits } from '../../protocol/codes.ts';
 import { mode, uuid, visitorUuid } from '../../protocol/entities.ts';
 import type { SocketErrorCode } from '../../protocol/codes.ts';
-import { endsAt, type MemberActor, type VisitorActor } from '../core/actor.ts';
+import type { MemberActor, VisitorActor } from '../core/actor.ts';
 import { toMemberActor, isSessionActive } from './authenticate.ts';
 import { mayUseHost } from './organization-host.ts';
 import { isBlocked } from './blocked.ts';
@@ -26,6 +27,8 @@ const visitorClaims = z.object({
   visitorId: visitorUuid,
   origin: z.string(),
   mode: mode.default('live'),
+  /** The API key that asked for it; none: a web page. */
+  keyId: uuid.optional(),
 });
 const staffClaims = z.object({
   aud: z.literal(staffAudience),
@@ -68,12 +71,13 @@ export async function createVisitorToken(service: Service, actor: VisitorActor):
       'origin_not_allowed',
       'A WebSocket token is bound to a web page: send the Origin header of the page that will connect.',
     );
-  const { applicationId: appId, visitorId, origin } = actor;
+  const { applicationId: appId, visitorId, origin, keyId } = actor;
   return signToken(service, visitorAudience, {
     appId,
     visitorId,
     origin,
     ...(actor.mode === 'test' ? { mode: 'test' } : {}),
+    ...(keyId === undefined ? {} : { keyId }),
   });
 }
 
@@ -168,6 +172,9 @@ async function visitorFromClaims(
       throw new SocketAuthError('ORIGIN_MISMATCH', 'The origin of this token is not registered any more.');
     throw error;
   }
+  const key = payload.keyId === undefined ? undefined : await workingKey(service, payload.keyId);
+  if (key === null)
+    throw new SocketAuthError('UNAUTHORIZED', 'The API key that this token was made with has ended.');
   const actor: VisitorActor = {
     kind: 'visitor',
     organizationId: application.organization.id,
@@ -175,6 +182,8 @@ async function visitorFromClaims(
     visitorId: payload.visitorId,
     mode: payload.mode,
     via: 'origin',
+    keyId: key?.id,
+    keyEndsAt: key?.expires_at ?? undefined,
     origin: payload.origin,
     ...identityDemand(application, 'origin'),
   };
@@ -198,7 +207,9 @@ async function memberFromClaims(
 }
 
 /** Why a live connection must end; or until when, ms, its actor may stay unless configuration changes. */
-export type Access = { readonly refused: 'withdrawn' | 'appNotFound' } | { readonly until: number };
+export type Access =
+  | { readonly refused: 'unauthorized' | 'withdrawn' | 'appNotFound' }
+  | { readonly until: number };
 
 /** Whether the actor of a live connection may stay: asked again whenever configuration changes, and at its end. */
 export async function checkAccess(
@@ -208,7 +219,11 @@ export async function checkAccess(
 ): Promise<Access> {
   if (actor.kind === 'visitor') {
     const refused = await checkVisitor(service, actor, address);
-    return refused === null ? { until: endsAt(actor) } : { refused };
+    if (refused !== null) return { refused };
+    if (actor.keyId === undefined) return { until: Infinity };
+    // One that was replaced since the connection was made ends after a while. Its successor makes tokens that open another.
+    const key = await workingKey(service, actor.keyId);
+    return key === null ? { refused: 'unauthorized' } : { until: key.expires_at ?? Infinity };
   }
   const found = await service.configCache.sessionById(actor.sessionId);
   return found !== null && (await isSessionActive(service, found))
@@ -232,6 +247,13 @@ async function checkVisitor(
   if (await isBlocked(service, actor, address)) return 'withdrawn';
   if (await isErased(service, actor)) return 'withdrawn';
   return (await isIdentified(service, actor)) ? null : 'withdrawn';
+}
+
+/** A key that was neither revoked nor has run out. */
+async function workingKey({ configCache, engine }: Service, id: string): Promise<ApiKeyRow | null> {
+  const key = await configCache.apiKeyById(id);
+  if (key === null || key.revoked_at !== null) return null;
+  return key.expires_at === null || key.expires_at > engine.clock.now() ? key : null;
 }
 
 /** The mark of erasures at which a visitor was last seen to exist. */

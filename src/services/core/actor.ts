@@ -19,7 +19,7 @@ export interface VisitorActor {
   readonly mode: Mode;
   /** By API key (the customer's backend, trusted to name people) or by origin (a browser). */
   readonly via: 'key' | 'origin';
-  /** The API key that admitted this call; none for a web page and its sockets. */
+  /** The API key that admitted this call, or asked for the token of this socket; none for a web page and its sockets. */
   readonly keyId?: string | undefined;
   /** When that key ends, ms; none: not by time. */
   readonly keyEndsAt?: number | undefined;

@@ -40,6 +40,7 @@ export interface CachedBlocks {
 export interface ConfigCache {
   application(id: string): Soon<CachedApplication | null>;
   apiKey(digest: Uint8Array): Soon<ApiKeyRow | null>;
+  apiKeyById(id: string): Soon<ApiKeyRow | null>;
   sessionByDigest(digest: Uint8Array): Promise<CachedSession | null>;
   sessionById(id: string): Soon<CachedSession | null>;
   organization(id: string): Soon<OrganizationRow | null>;
@@ -79,6 +80,11 @@ export function createConfigCache(store: Source): ConfigCache {
         async ({ repositories }) =>
           (await repositories.apiKeys.byDigest(Buffer.from(digest, 'base64'))) ?? null,
       ),
+    (row) => row.organization_id,
+  );
+  const apiKeyById = cached(
+    store,
+    (id: string) => store.read(async ({ repositories }) => (await repositories.apiKeys.byId(id)) ?? null),
     (row) => row.organization_id,
   );
   const sessionOf = cached(
@@ -145,6 +151,7 @@ export function createConfigCache(store: Source): ConfigCache {
   return {
     application,
     apiKey: (digest) => apiKey(Buffer.from(digest).toString('base64')),
+    apiKeyById,
     sessionByDigest: async (digest) => {
       const found = await sessionOf(Buffer.from(digest).toString('base64'));
       return found === null ? null : sessionById(found.id);
