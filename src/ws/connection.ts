@@ -573,6 +573,8 @@ export class Connection {
     const { socket, writer, service } = this.#options;
     writer.flush();
     socket.close(closeCodes[reason].code, message);
+    // The peer's own close frame stands behind what was not read: it would hear the reason only at the end of the wait.
+    if (socket.isPaused) socket.resume();
     // A peer that does not read will not read the close frame either.
     service.engine.clock.after(closeTimeoutMs, () => socket.terminate());
     this.end();
