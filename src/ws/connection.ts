@@ -128,7 +128,7 @@ export class Connection {
     return this.actor.organizationId;
   }
 
-  /** Whether its session or token was to end by now. */
+  /** Whether its session, token or key was to end by now. */
   get hasEnded(): boolean {
     return this.#endsAt <= this.#options.service.engine.clock.now();
   }

@@ -204,13 +204,9 @@ export class Hub {
         this.#doubtAll(organizationId, group.get(organizationId) ?? []);
   }
 
-  /** Checks staff again whose session or token was to end by now, also where they are silent and nothing is sent to them. */
+  /** Checks again whose session, token or key was to end by now, also where they are silent and nothing is sent to them. */
   recheckEnded(): void {
-    for (const [organizationId, group] of this.#staffByOrganization)
-      this.#doubtAll(
-        organizationId,
-        [...group].filter(({ hasEnded }) => hasEnded),
-      );
+    for (const connection of this.#connections) if (connection.hasEnded) this.recheck(connection);
   }
 
   /** Checks one connection again, before it is sent more. */

@@ -153,15 +153,18 @@ describe('withdrawn access ends the live connection at once', () => {
         { ...acme.application, key: rotated.key, testKey: rotated.key },
         mode,
       );
-      const socket = await settled(visitor);
+      const [socket, silent] = [await settled(visitor), await settled(visitor)];
       await app.local('keys.rotate', { keyId: rotated.id, graceSeconds: 60 });
       app.clock.advance(59_000);
-      await expectAlive(socket, stays);
+      await expectAlive(socket, silent, stays);
       app.clock.advance(1_000);
       socket.send('ping');
       expect((await socket.waitForClose()).code).toBe(4401);
       // That of the look before.
       expect(socket.all('pong')).toHaveLength(1);
+      // The next beat of the server finds who says nothing.
+      app.clock.advance(30_000);
+      expect((await silent.waitForClose()).code).toBe(4401);
       await expectAlive(stays);
     },
   );
