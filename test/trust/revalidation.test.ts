@@ -45,6 +45,17 @@ afterEach(async () => {
   await Promise.all(sockets.filter(({ closed }) => closed === null).map((socket) => socket.close()));
 });
 
+/** Checks of connections wait until what it returns is called. */
+function holdChecks(): () => void {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const { blocks } = app.service.configCache;
+  vi.spyOn(app.service.configCache, 'blocks').mockImplementation(async (organizationId) => {
+    await promise;
+    return blocks(organizationId);
+  });
+  return resolve;
+}
+
 interface Check {
   readonly organizationId: string;
   readonly turn: number;
@@ -130,17 +141,12 @@ describe('after a change of configuration', () => {
     const listener = await visitor.connect();
     listener.send('room:join', { conversationId });
     await listener.receives('room:joined');
-    const hold = Promise.withResolvers<void>();
-    const { blocks } = app.service.configCache;
-    vi.spyOn(app.service.configCache, 'blocks').mockImplementation(async (organizationId) => {
-      await hold.promise;
-      return blocks(organizationId);
-    });
+    const letChecksGo = holdChecks();
     expect((await operator.call('PUT', `/visitors/${visitor.id}/block`, {})).status).toBe(200);
     expect((await operator.call('POST', `/conversations/${conversationId}/accept`)).status).toBe(200);
     await createMessage(operator, conversationId, 'not for you');
     listener.send('room:join', { conversationId });
-    hold.resolve();
+    letChecksGo();
     expect((await listener.waitForClose()).code).toBe(4403);
     expect(listener.all('message:new')).toEqual([]);
     expect(listener.all('room:joined')).toHaveLength(1);
@@ -175,17 +181,12 @@ describe('after a change of configuration', () => {
       });
       listener.send(type, { conversationId, ...more });
       await eventually(() => expect(waits).toHaveBeenCalledTimes('lastMessageId' in more ? 2 : 1));
-      const hold = Promise.withResolvers<void>();
-      const { blocks } = app.service.configCache;
-      vi.spyOn(app.service.configCache, 'blocks').mockImplementation(async (organizationId) => {
-        await hold.promise;
-        return blocks(organizationId);
-      });
+      const letChecksGo = holdChecks();
       expect((await operator.call('PUT', `/visitors/${visitor.id}/block`, {})).status).toBe(200);
       go.resolve();
       await watcher.drain();
       await operator.call('GET', `/conversations/${conversationId}`);
-      hold.resolve();
+      letChecksGo();
       expect((await listener.waitForClose()).code).toBe(4403);
       expect(listener.frames).toEqual(frames);
       await watcher.drain();

@@ -8,6 +8,7 @@ import type { ApiKeyRow, StaffSessionRow } from '../../engine/rows.ts';
 import { StoreUnavailableError, whenReady, type Scope, type Soon, type Tx } from '../../engine/engine.ts';
 import { ServiceError } from '../core/errors.ts';
 import { scopeOfMember } from '../core/scopes.ts';
+import { isKeyActive } from './active-key.ts';
 import { assertNotBlocked } from './blocked.ts';
 import { demandsSecondFactor } from './second-factor-demand.ts';
 import { countFailedAuth } from './rate-limits.ts';
@@ -219,7 +220,7 @@ async function verifyApiKey(
 /** @returns whether the key may still be used; if so, that it was is noted, not oftener than once a minute */
 function useApiKey(service: Service, row: ApiKeyRow): Soon<boolean> {
   const now = service.engine.clock.now();
-  if (row.revoked_at !== null || (row.expires_at !== null && row.expires_at <= now)) return false;
+  if (!isKeyActive(row, now)) return false;
   if (row.last_used_at !== null && now - row.last_used_at < keyTouchIntervalMs) return true;
   return touchApiKey(service, row, now);
 }

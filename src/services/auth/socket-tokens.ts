@@ -7,6 +7,7 @@ import { sizeLimits } from '../../protocol/codes.ts';
 import { mode, uuid, visitorUuid } from '../../protocol/entities.ts';
 import type { SocketErrorCode } from '../../protocol/codes.ts';
 import type { MemberActor, VisitorActor } from '../core/actor.ts';
+import { isKeyActive } from './active-key.ts';
 import { toMemberActor, isSessionActive } from './authenticate.ts';
 import { mayUseHost } from './organization-host.ts';
 import { isBlocked } from './blocked.ts';
@@ -172,7 +173,7 @@ async function visitorFromClaims(
       throw new SocketAuthError('ORIGIN_MISMATCH', 'The origin of this token is not registered any more.');
     throw error;
   }
-  const key = payload.keyId === undefined ? undefined : await workingKey(service, payload.keyId);
+  const key = payload.keyId === undefined ? undefined : await findActiveKey(service, payload.keyId);
   if (key === null)
     throw new SocketAuthError('UNAUTHORIZED', 'The API key that this token was made with has ended.');
   const actor: VisitorActor = {
@@ -222,7 +223,7 @@ export async function checkAccess(
     if (refused !== null) return { refused };
     if (actor.keyId === undefined) return { until: Infinity };
     // One that was replaced since the connection was made ends after a while. Its successor makes tokens that open another.
-    const key = await workingKey(service, actor.keyId);
+    const key = await findActiveKey(service, actor.keyId);
     return key === null ? { refused: 'unauthorized' } : { until: key.expires_at ?? Infinity };
   }
   const found = await service.configCache.sessionById(actor.sessionId);
@@ -249,11 +250,10 @@ async function checkVisitor(
   return (await isIdentified(service, actor)) ? null : 'withdrawn';
 }
 
-/** A key that was neither revoked nor has run out. */
-async function workingKey({ configCache, engine }: Service, id: string): Promise<ApiKeyRow | null> {
+/** @returns null where the key has ended */
+async function findActiveKey({ configCache, engine }: Service, id: string): Promise<ApiKeyRow | null> {
   const key = await configCache.apiKeyById(id);
-  if (key === null || key.revoked_at !== null) return null;
-  return key.expires_at === null || key.expires_at > engine.clock.now() ? key : null;
+  return key !== null && isKeyActive(key, engine.clock.now()) ? key : null;
 }
 
 /** The mark of erasures at which a visitor was last seen to exist. */

@@ -7,6 +7,7 @@ import { ServiceError } from '../core/errors.ts';
 import { assertAllowed } from '../core/permission.ts';
 import type { SliceOwner } from '../core/slices.ts';
 import type { Call, Service } from '../service.ts';
+import { isKeyActive } from './active-key.ts';
 import { assertNotBlockedNow } from './blocked.ts';
 import { assertIdentifiedNow } from './identity-demand.ts';
 import { matchOrigin } from './origin-match.ts';
@@ -137,9 +138,7 @@ async function assertVisitorAdmitted(
   const application = await applications.byId(actor.applicationId);
   const key = actor.keyId === undefined ? undefined : await apiKeys.byId(actor.keyId);
   const now = service.engine.clock.now();
-  const keyHolds =
-    actor.keyId === undefined ||
-    (key?.revoked_at === null && (key.expires_at === null || key.expires_at > now));
+  const keyHolds = actor.keyId === undefined || (key !== undefined && isKeyActive(key, now));
   if (application === undefined || !keyHolds)
     throw new ServiceError('unauthorized', 'The API key or the app id is not valid.');
   if (!proves) await assertIdentifiedNow(tx, application, actor);

@@ -7,6 +7,7 @@ import { audit } from '../core/audit.ts';
 import { ServiceError } from '../core/errors.ts';
 import { paginate } from '../core/pagination.ts';
 import { serializeApiKey } from '../core/serializers.ts';
+import { isKeyActive } from '../auth/active-key.ts';
 import { makeApiKey } from '../auth/secrets.ts';
 import type { OwnerCall, ReadTx, Tx } from '../service.ts';
 
@@ -111,7 +112,7 @@ export async function rotateKey(
 ): Promise<Output<'keys.rotate'>> {
   const old = await accessApiKey(tx, call.actor, input.keyId, input.applicationId);
   const now = call.service.engine.clock.now();
-  if (old.revoked_at !== null || (old.expires_at !== null && old.expires_at <= now))
+  if (!isKeyActive(old, now))
     throw new ServiceError(
       'conflict',
       `The key is revoked or over; make a new one: deskbell key create --app ${old.application_id}`,
