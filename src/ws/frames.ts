@@ -100,15 +100,52 @@ export function writeAck({
 }
 
 const finalText = 0x81;
+/** Lengths from these on are written in 2 bytes, and in 8. */
+const longLength = 126;
+const veryLongLength = 0x10000;
+/**
+ * The frames of short texts are cut from blocks of so many bytes. A text is written there before its length in bytes is known:
+ * to measure it first, and to take memory for each, costs more than to write it. A frame that waits keeps its block.
+ */
+const blockSize = 16_384;
+/** Longer texts, in UTF-16 units, have memory of their own. */
+const longText = 4_096;
+const mostBytesPerUnit = 3;
+
+let block = Buffer.allocUnsafeSlow(blockSize);
+/** So much of it is taken. */
+let taken = 0;
 
 /** An unmasked text frame of one piece (RFC 6455, 5.2). */
 function textFrame(text: string): Buffer {
+  if (text.length > longText) return longFrame(text);
+  if (taken + 4 + text.length * mostBytesPerUnit > blockSize) {
+    block = Buffer.allocUnsafeSlow(blockSize);
+    taken = 0;
+  }
+  const start = taken;
+  let head = text.length < longLength ? 2 : 4;
+  let length = block.write(text, start + head);
+  if (head === 2 && length >= longLength) {
+    head = 4;
+    length = block.write(text, start + head);
+  }
+  block[start] = finalText;
+  if (head === 2) block[start + 1] = length;
+  else {
+    block[start + 1] = 126;
+    block.writeUInt16BE(length, start + 2);
+  }
+  taken = start + head + length;
+  return block.subarray(start, taken);
+}
+
+function longFrame(text: string): Buffer {
   const length = Buffer.byteLength(text);
-  const start = length < 126 ? 2 : length < 0x10000 ? 4 : 10;
-  const frame = Buffer.allocUnsafe(start + length);
+  const head = length < veryLongLength ? 4 : 10;
+  const frame = Buffer.allocUnsafe(head + length);
   frame[0] = finalText;
-  if (start === 2) frame[1] = length;
-  else if (start === 4) {
+  if (head === 4) {
     frame[1] = 126;
     frame.writeUInt16BE(length, 2);
   } else {
@@ -116,7 +153,7 @@ function textFrame(text: string): Buffer {
     frame.writeUInt32BE(0, 2);
     frame.writeUInt32BE(length, 6);
   }
-  frame.write(text, start);
+  frame.write(text, head);
   return frame;
 }
 

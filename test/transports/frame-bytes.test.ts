@@ -47,6 +47,15 @@ describe('a frame', () => {
   });
 });
 
+test('frames keep their bytes, however many are written after them', () => {
+  const texts = Array.from(
+    { length: 3_000 },
+    (_, at) => `${'é'.repeat((at * 37) % 150)}${'x'.repeat((at * 911) % 6_000)}`,
+  );
+  const frames = texts.map((content) => writeEvent('message:new', { content }));
+  expect(frames.map(payloadOf)).toEqual(texts.map((content) => ({ content })));
+});
+
 describe('an acknowledgement', () => {
   const ids = {
     serverMessageId: '01890000-0000-7000-8000-000000000001',
