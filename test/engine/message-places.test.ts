@@ -159,6 +159,17 @@ it('busy commits alone leave no more than a bounded number without', async () =>
   expect(problem()).toBeNull();
 });
 
+it('a small commit among large ones is no reason to place fewer at once', async () => {
+  const conversationId = await createConversation(visitor);
+  let most = 0;
+  for (let round = 0; round < 8; round += 1) {
+    await sendTogether(many(100, conversationId));
+    await sendTogether(many(6, conversationId));
+    most = Math.max(most, await waiting());
+  }
+  expect(most).toBeGreaterThan(2 * placedAtOnce);
+});
+
 it('busy commits leave fewer without once it has taken long to place many', async () => {
   const conversationId = await createConversation(visitor);
   const { monotonic } = app.clock;
@@ -402,7 +413,10 @@ describe('what the writing connection knows of messages', () => {
   let messages: MessagesRepository;
   /** Statements that gave places: by what was known, or by reading messages. */
   let placedBy: ('known' | 'read')[];
+  /** What was asked about places. */
+  let queries: string[];
   beforeEach(async () => {
+    queries = [];
     db = new Database(':memory:');
     await migrate(db, () => Promise.resolve());
     db.pragma('foreign_keys = OFF');
@@ -421,8 +435,15 @@ describe('what the writing connection knows of messages', () => {
       onFailure: () => undefined,
       onOrderedRead: () => undefined,
     });
+    const direct: typeof runner.direct = {
+      ...runner.direct,
+      first: (query, parameters) => {
+        queries.push(query.sql);
+        return runner.direct.first(query, parameters);
+      },
+    };
     log = new LogEnd(runner.direct);
-    places = createMessagePlaces(runner, log);
+    places = createMessagePlaces({ ...runner, direct }, log);
     messages = createMessagesRepository(runner, undefined, log);
   });
   afterEach(() => void db.close());
@@ -501,6 +522,28 @@ describe('what the writing connection knows of messages', () => {
     db.exec('rollback');
     log.undo();
     await send(3);
+    place();
+    expect(isWhole()).toBe(true);
+  });
+
+  it('tells how many wait without a query, as long as it has seen all of them', async () => {
+    const asked = (): number => queries.filter((text) => text.includes('min(number)')).length;
+    expect(places.unplaced()).toEqual({ oldest: null, atMost: 0 });
+    await send(20);
+    place(16);
+    expect(places.unplaced()).toEqual({ oldest: 17, atMost: 4 });
+    place();
+    expect(places.unplaced()).toEqual({ oldest: null, atMost: 0 });
+    expect(asked()).toBe(1);
+    // Another process has stored some, which the queue notices.
+    db.exec(`insert into messages (id, conversation_id, organization_id, seq, changed_seq, sender_id, sender_role, content,
+      content_format, internal, created_at) values ('m', 'c1', 'o', 8, 8, 'v', 'visitor', 'text', 'plain', 0, 0)`);
+    log.forget();
+    await send(2);
+    expect(places.unplaced()).toEqual({ oldest: 21, atMost: 3 });
+    // It has not seen the first of these: the query is asked each time.
+    expect(places.unplaced()).toEqual({ oldest: 21, atMost: 3 });
+    expect(asked()).toBe(3);
     place();
     expect(isWhole()).toBe(true);
   });

@@ -37,6 +37,14 @@ export interface StoredMessage {
   readonly seq: number;
 }
 
+/** Messages without places. */
+export interface Unplaced {
+  /** The number of the oldest; null: every one has its place. */
+  readonly oldest: number | null;
+  /** How many they are at most: numbers of removed ones may count. */
+  readonly atMost: number;
+}
+
 /** The numbers that come next, and the messages that the open transaction has stored under theirs. */
 export class LogEnd {
   readonly #direct: DirectRunner;
@@ -48,6 +56,8 @@ export class LogEnd {
   #stored: StoredMessage[] = [];
   /** Stored since something else may have written, and not taken to be placed. */
   #unplaced: StoredMessage[] = [];
+  /** These are all that have no place. */
+  #knowsUnplaced = false;
 
   /** @param direct runs queries on the connection that writes */
   constructor(direct: DirectRunner) {
@@ -58,7 +68,12 @@ export class LogEnd {
   forget(): void {
     this.#seq = null;
     this.#message = null;
+    this.#forgetUnplaced();
+  }
+
+  #forgetUnplaced(): void {
     this.#unplaced = [];
+    this.#knowsUnplaced = false;
   }
 
   /** The number of the next message, and of no other. */
@@ -80,7 +95,7 @@ export class LogEnd {
   /** A message was stored under the number that was taken last. */
   noteMessage(message: StoredMessage): void {
     this.#stored.push(message);
-    if (this.#unplaced.length >= mostUnplaced) this.#unplaced = [];
+    if (this.#unplaced.length >= mostUnplaced) this.#forgetUnplaced();
     this.#unplaced.push(message);
   }
 
@@ -97,6 +112,17 @@ export class LogEnd {
     return stored;
   }
 
+  /** Messages that have no place in their conversation yet; null: it does not know all of them, so they are to be read. */
+  get unplaced(): Unplaced | null {
+    if (!this.#knowsUnplaced) return null;
+    return { oldest: this.#unplaced[0]?.number ?? null, atMost: this.#unplaced.length };
+  }
+
+  /** @param oldest the number of the oldest without a place, as the database has it now; null: every one has its place */
+  noteOldestUnplaced(oldest: number | null): void {
+    this.#knowsUnplaced = oldest === (this.#unplaced[0]?.number ?? null);
+  }
+
   /**
    * Messages that have no place in their conversation yet, each handed out once.
    * @param first the number of the oldest one that the database has
@@ -105,6 +131,7 @@ export class LogEnd {
    */
   takeUnplaced(first: number, most: number): StoredMessage[] {
     if (this.#unplaced[0]?.number === first) return this.#unplaced.splice(0, most);
+    this.#knowsUnplaced = false;
     this.#unplaced = this.#unplaced.filter(({ number }) => number >= first + most);
     return [];
   }

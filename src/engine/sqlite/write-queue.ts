@@ -123,10 +123,12 @@ const freeMs = 10;
 const busyGroupSize = 5;
 const quietMs = 5;
 /**
- * One of so many is of a server at its limit, where the fewer pages count. Below it the time counts: with a thousand places at
- * once, one commit in a hundred holds the loop for some milliseconds.
+ * Groups of so many are those of a server at its limit, where the fewer pages count. Below it the time counts: with a thousand
+ * places at once, one commit in fifty holds the loop for some milliseconds. Such a server has a small group now and then, so
+ * that the last ones count, each by so much.
  */
-const crowdedGroupSize = 24;
+const crowdedGroupSize = 12;
+const lastGroupShare = 1 / 8;
 /** Where giving places took so long, fewer get theirs at once the next time, ms. */
 const longPlacingMs = 4;
 const busyRetryMs = 5;
@@ -187,6 +189,8 @@ export class WriteQueue {
   #unplaced: number;
   /** So many are given places at once, as it took the last time. */
   #placedAtOnce = manyPlacedAtOnce;
+  /** The size of the last groups, on average. */
+  #usualGroupSize = 0;
   /** Conversations were read since places were given last. */
   #isReadInOrder = true;
   /** When the last commit was through, by the clock that never jumps, ms. */
@@ -245,7 +249,9 @@ export class WriteQueue {
 
   /** Another process may have left messages without their places. */
   lookForUnplaced(): void {
-    if (!this.#connection.inTransaction) this.#unplaced = this.#places.unplaced().atMost;
+    if (this.#connection.inTransaction) return;
+    this.#forgetWhatOthersChanged();
+    this.#unplaced = this.#places.unplaced().atMost;
   }
 
   /** Runs `work` in a later commit, and resolves after it. */
@@ -406,10 +412,11 @@ export class WriteQueue {
     // One that has its commit to itself is no sign that others come: the store gives places so.
     const isQuick = now - this.#committedAt < quietMs && group[0]?.place !== 'alone';
     const isBusy = group.length >= busyGroupSize || isQuick;
+    this.#usualGroupSize += (group.length - this.#usualGroupSize) * lastGroupShare;
     const { oldest, atMost } = this.#places.unplaced();
     this.#unplaced = atMost;
     if (oldest === null || !this.#options.placesMessages()) return;
-    const placesMany = group.length >= crowdedGroupSize && !this.#isReadInOrder;
+    const placesMany = this.#usualGroupSize >= crowdedGroupSize && !this.#isReadInOrder;
     const count = placesMany ? this.#placedAtOnce : placedAtOnce;
     if (isBusy && atMost < count) return;
     this.#isReadInOrder = false;

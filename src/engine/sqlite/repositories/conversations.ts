@@ -117,29 +117,17 @@ export const writeStepAt = prepareForSqlite<Step & { rowid: number }>()((db, p) 
 
 /** The next sequence number, and what the step changes about the conversation. */
 export function stepOn(from: Step, by: ConversationStep, now: number): Step {
-  const { last_visitor_seq, waiting_since, first_response_at, updated_at } = from;
+  let { last_visitor_seq, waiting_since, first_response_at, updated_at } = from;
   const last_seq = from.last_seq + 1;
-  const unchanged = { last_seq, last_visitor_seq, waiting_since, first_response_at, updated_at };
-  switch (by) {
-    case 'visitor':
-      return {
-        ...unchanged,
-        last_visitor_seq: last_seq,
-        waiting_since: waiting_since ?? now,
-        updated_at: now,
-      };
-    case 'operator':
-      return {
-        ...unchanged,
-        waiting_since: null,
-        first_response_at: first_response_at ?? now,
-        updated_at: now,
-      };
-    case 'other':
-      return { ...unchanged, updated_at: now };
-    case 'note':
-      return unchanged;
+  if (by !== 'note') updated_at = now;
+  if (by === 'visitor') {
+    last_visitor_seq = last_seq;
+    waiting_since ??= now;
+  } else if (by === 'operator') {
+    waiting_since = null;
+    first_response_at ??= now;
   }
+  return { last_seq, last_visitor_seq, waiting_since, first_response_at, updated_at };
 }
 
 /** Writes a step on a database that answers at once. @returns the conversation after it, which is known from now on */
@@ -157,7 +145,15 @@ export function takeStep(
     step.updated_at,
     known.rowid,
   ]);
-  known.row = { ...known.row, ...step };
+  // Written out: two rows spread into one are copied name by name, and every message comes this way.
+  known.row = {
+    ...known.row,
+    last_seq: step.last_seq,
+    last_visitor_seq: step.last_visitor_seq,
+    waiting_since: step.waiting_since,
+    first_response_at: step.first_response_at,
+    updated_at: step.updated_at,
+  };
   return known.row;
 }
 

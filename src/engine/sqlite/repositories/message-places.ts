@@ -2,7 +2,7 @@
 // once, so that a busy server writes the page of a conversation's order once for many messages. Until then a message is
 // found by its number, so reading looks through all that have no place: they stay few.
 import { sql } from 'kysely';
-import type { LogEnd, StoredMessage } from '../log-end.ts';
+import type { LogEnd, StoredMessage, Unplaced } from '../log-end.ts';
 import { builder, runInBatches, type ImmediateRunner } from '../query.ts';
 import type { MessagePlaceRow } from '../database.ts';
 
@@ -56,14 +56,6 @@ export const placeStatements = [
   ...placeKnown.map(({ compiled }) => compiled),
 ];
 
-/** Messages without places. */
-export interface Unplaced {
-  /** The number of the oldest; null: every one has its place. */
-  readonly oldest: number | null;
-  /** How many they are at most: numbers of removed ones count. */
-  readonly atMost: number;
-}
-
 export interface MessagePlaces {
   unplaced(): Unplaced;
   /**
@@ -84,7 +76,11 @@ export function createMessagePlaces({ direct }: ImmediateRunner, log: LogEnd): M
   };
   return {
     unplaced: () => {
+      // Every commit asks.
+      const known = log.unplaced;
+      if (known !== null) return known;
       const found = direct.first(ends, []);
+      log.noteOldestUnplaced(found?.oldest ?? null);
       if (found === undefined || found.oldest === null || found.newest === null)
         return { oldest: null, atMost: 0 };
       return { oldest: found.oldest, atMost: found.newest - found.oldest + 1 };
