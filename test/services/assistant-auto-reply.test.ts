@@ -286,7 +286,10 @@ describe('an answer by itself', () => {
     await app.local('organizations.update', { organization: 'other', name: 'Other' });
     await app.local('organizations.update', { organization: 'shop', name: 'Shop' });
     const own = [other, shop].flatMap(({ id }) => [`organizations ${id}`, `conversations ${id}`]);
-    await eventually(() => expect(new Set(looks)).toEqual(new Set(own)));
+    // Where a notice comes late, the other one is switched off by then, and has no conversations to be looked at.
+    const needed = own.filter((look) => look !== `conversations ${other.id}`);
+    await eventually(() => expect(looks).toEqual(expect.arrayContaining(needed)));
+    expect(looks.filter((look) => !own.includes(look))).toEqual([]);
     // The one that was switched off is answered no more, the other one still is.
     const [theirs, ours] = [createVisitor(app, other.application), visitor];
     const unanswered = await createConversation(theirs);

@@ -517,8 +517,10 @@ describe('limits', () => {
     const plan = await app.local('organizations.get', { organization: free.slug });
     expect(plan.limits.fileBytes).toBe(1_024 * mebi);
     // What goes makes room.
-    app.clock.advance(61 * 60_000);
-    await eventually(async () => expect((await uploadFile(app, people[0]!, text())).status).toBe(201));
+    await eventually(async () => {
+      app.clock.advance(61 * 60_000);
+      expect((await uploadFile(app, people[0]!, text())).status).toBe(201);
+    });
   });
 
   test('the same Idempotency-Key is the same file, also at once, and for its uploader alone', async () => {
@@ -532,7 +534,8 @@ describe('limits', () => {
     expect(theirs.body.file.id).not.toBe(mine);
     await eventually(async () => {
       app.clock.advance(15_000);
-      expect(await storedObjects(app)).toHaveLength(before.length + 2);
+      const added = (await storedObjects(app)).filter((object) => !before.includes(object));
+      expect(added).toHaveLength(2);
     });
   });
 });
