@@ -1041,4 +1041,28 @@ describe('no more mails', () => {
     expect(await ended.text()).toContain(`<h1>${mailStopWords.en.done}</h1>`);
     expect((await one.visitor.call('POST', `/conversations/${one.id}/transcript`)).status).toBe(409);
   });
+
+  it('a second time writes nothing, by either choice', async () => {
+    const one = await talk();
+    const [row] = await rowsOf(app, `select visitor_key from conversations where id = '${one.id}'`);
+    const of = { id: one.id, visitor_key: String(row?.['visitor_key']) };
+    const token = makeToken(app.service, 'stop', of, one.address);
+    const json = { 'content-type': 'application/json' };
+    const stop = (scope: string) =>
+      request(app.url, 'POST', '/api/v1/email/stop', json, { token, scope }).then(({ status }) => status);
+    const write = vi.spyOn(app.service.engine.store, 'write');
+    const writes = [];
+    for (const scope of ['conversation', 'conversation', 'address', 'address', 'conversation']) {
+      write.mockClear();
+      writes.push([await stop(scope), write.mock.calls.length]);
+    }
+    expect(writes).toEqual([
+      [200, 1],
+      [200, 0],
+      [200, 1],
+      [200, 0],
+      [200, 0],
+    ]);
+    write.mockRestore();
+  });
 });

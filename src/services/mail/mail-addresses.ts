@@ -32,20 +32,31 @@ export function mailVisitorId(
 
 /** Why an address takes no mails of an organization; null: it takes them. */
 export async function refusesMail(
-  { repositories }: ReadTx,
+  tx: ReadTx,
   service: Service,
   organizationId: string,
   address: string,
 ): Promise<string | null> {
-  const row = await repositories.mail.address(
-    organizationId,
-    mailAddressDigest(service, organizationId, address),
-  );
+  const row = await readAddress(tx, service, organizationId, address);
   if (row === undefined) return null;
   if (row.state === 'stopped') return 'the owner of the address wants no mails';
   return row.created_at + bounceRestMs > service.engine.clock.now()
     ? 'mails to this address came back'
     : null;
+}
+
+/** Whether the owner of an address has asked for no mails of an organization. */
+export async function wantsNoMail(
+  tx: ReadTx,
+  service: Service,
+  organizationId: string,
+  address: string,
+): Promise<boolean> {
+  return (await readAddress(tx, service, organizationId, address))?.state === 'stopped';
+}
+
+function readAddress({ repositories }: ReadTx, service: Service, organizationId: string, address: string) {
+  return repositories.mail.address(organizationId, mailAddressDigest(service, organizationId, address));
 }
 
 /** Notes that an address takes no mails. */

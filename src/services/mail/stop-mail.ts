@@ -3,7 +3,7 @@ import type { Input } from '../../protocol/operations.ts';
 import type { ConversationWithVisitor } from '../../engine/rows.ts';
 import { notFound } from '../core/errors.ts';
 import type { AnonymousCall, ReadTx, Service } from '../service.ts';
-import { markAddress } from './mail-addresses.ts';
+import { markAddress, wantsNoMail } from './mail-addresses.ts';
 import { readToken, tokenHolds } from './reply-token.ts';
 
 /** What a link is about: its conversation, and the address to which the mail with it went. */
@@ -28,8 +28,18 @@ async function stoppedBy(tx: ReadTx, service: Service, text: string): Promise<St
   return { conversation, address };
 }
 
+async function isStopped(
+  tx: ReadTx,
+  service: Service,
+  { conversation, address }: Stopped,
+  scope: Input<'email.stop'>['scope'],
+): Promise<boolean> {
+  if (conversation.mail_stopped_at === null) return false;
+  return scope !== 'address' || (await wantsNoMail(tx, service, conversation.organization_id, address));
+}
+
 /**
- * Ends mails. Twice is once.
+ * Ends mails. Twice is once, and the second time writes nothing: no limit counts who opens a link again and again.
  * @throws ServiceError not_found for a link that was not made here, whose conversation is gone, or whose address is the
  * visitor's no more
  */
@@ -38,7 +48,11 @@ export async function stopMail(
   { token, scope }: Input<'email.stop'>,
 ): Promise<{ success: true }> {
   const { store, clock } = service.engine;
-  const { conversation } = await store.read((tx) => stoppedBy(tx, service, token));
+  const { conversation, isDone } = await store.read(async (tx) => {
+    const stopped = await stoppedBy(tx, service, token);
+    return { ...stopped, isDone: await isStopped(tx, service, stopped, scope) };
+  });
+  if (isDone) return { success: true };
   const { organization_id: organization, id } = conversation;
   await store.write({ organization }, async (tx) => {
     const { address } = await stoppedBy(tx, service, token);
