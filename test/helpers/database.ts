@@ -1,14 +1,19 @@
 // Owns the look of tests into the database itself, past every handler. The one place that knows where a test's rows lie.
 import { databaseFile, openConnection } from '../../src/engine/open-engine.ts';
-import type { Connection } from '../../src/engine/sqlite/connection.ts';
+import { sqliteCode, type Connection } from '../../src/engine/sqlite/connection.ts';
 import type { TestApp } from './app.ts';
+import { eventually } from './eventually.ts';
 import { askDatabase } from './postgres.ts';
 
 /** By folder, connections that are kept until their server stops: to open one reads the whole schema, which takes 10 ms. */
 const kept = new Map<string, Connection>();
 
-const open = (folder: string): Connection =>
-  openConnection(databaseFile(folder), { durability: 'full', lockTimeoutMs: 1_000 });
+function open(folder: string): Connection {
+  const connection = openConnection(databaseFile(folder), { durability: 'full', lockTimeoutMs: 1_000 });
+  // The server is of this process: to wait for its lock inside of SQLite would keep it from going on.
+  connection.pragma('busy_timeout = 0');
+  return connection;
+}
 
 function keepOpen(folder: string, beforeStop: TestApp['beforeStop']): Connection {
   const connection = kept.get(folder) ?? open(folder);
@@ -37,11 +42,26 @@ export async function rowsOf(
   try {
     const statement = connection.prepare<unknown[], Record<string, unknown>>(sql);
     if (statement.reader) return statement.all(...values);
-    statement.run(...values);
+    await onceUnlocked(() => statement.run(...values));
     return [];
   } finally {
     if (beforeStop === undefined) connection.close();
   }
+}
+
+/** Runs what changes rows once the server has ended a transaction that it is in. */
+async function onceUnlocked(run: () => unknown): Promise<void> {
+  let failure: unknown = null;
+  await eventually(() => {
+    try {
+      run();
+      failure = null;
+    } catch (error) {
+      failure = error;
+      if (sqliteCode(error)?.startsWith('SQLITE_BUSY') === true) throw error;
+    }
+  });
+  if (failure !== null) throw failure;
 }
 
 /** Says what another process says that has changed configuration. Of a file, servers see by themselves that it changed. */
