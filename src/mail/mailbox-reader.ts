@@ -16,12 +16,16 @@ export interface MailboxReaderOptions {
   /** With the password. */
   readonly url: string;
   readonly log: Log;
+  /** How many mails may wait that can't be taken now. */
+  readonly maxWaiting?: number;
 }
 
 const backoff = { firstMs: 5_000, factor: 2, maxMs: 300_000, jitter: [0.8, 1.2] } as const;
 /** A mail that ends the connection, or the reading of it, as often is passed over for a while: it stays unread. */
 const maxAttempts = 3;
 const passedOverMs = 900_000;
+/** So many mails wait at most; those behind them stay where they are until there is room. */
+const maxWaitingMails = 100_000;
 /** Mails for which there is no room now, and those for which something else is away, are tried again then. */
 const busyMs = 60_000;
 const unavailableMs = 300_000;
@@ -38,7 +42,8 @@ export function startMailboxReader(options: MailboxReaderOptions): () => Promise
   };
 }
 
-async function readOn({ service, url, log }: MailboxReaderOptions, signal: AbortSignal): Promise<void> {
+async function readOn(options: MailboxReaderOptions, signal: AbortSignal): Promise<void> {
+  const { service, url, log, maxWaiting = maxWaitingMails } = options;
   const { clock } = service.engine;
   const attempts = new Map<number, Attempts>();
   const astray: Astray = { count: 0, saidAt: null };
@@ -48,7 +53,7 @@ async function readOn({ service, url, log }: MailboxReaderOptions, signal: Abort
     let mailbox: Mailbox | null = null;
     try {
       mailbox = await openMailbox({ url, clock, signal, maxMailBytes });
-      await readMailbox(service, { mailbox, attempts, astray, log }, signal, () => {
+      await readMailbox(service, { mailbox, attempts, maxWaiting, astray, log }, signal, () => {
         if (problem !== '') log.info('the mailbox is read again');
         failures = 0;
         problem = '';
@@ -76,6 +81,7 @@ interface Attempts {
 interface Reading {
   readonly mailbox: Mailbox;
   readonly attempts: Map<number, Attempts>;
+  readonly maxWaiting: number;
   readonly astray: Astray;
   readonly log: Log;
 }
@@ -93,37 +99,49 @@ async function readMailbox(
   signal: AbortSignal,
   onPass: () => void,
 ): Promise<void> {
-  const { mailbox, attempts, log } = reading;
-  const { clock } = service.engine;
   while (!signal.aborted) {
-    const unread = await mailbox.unread();
-    const here = new Set(unread);
-    for (const uid of attempts.keys()) if (!here.has(uid)) attempts.delete(uid);
-    let soonest = Infinity;
-    const queue: Queue = { waiting: 0 };
-    for (const uid of unread) {
-      if (signal.aborted) return;
-      const { begun, notBefore } = attempts.get(uid) ?? { begun: 0, notBefore: 0 };
-      const now = clock.monotonic();
-      if (notBefore > now) {
-        soonest = Math.min(soonest, notBefore);
-        continue;
-      }
-      const isLast = (begun + 1) % maxAttempts === 0;
-      if (isLast) log.warn({ uid }, 'a mail of the mailbox ends its reading; the others come first now');
-      attempts.set(uid, { begun: begun + 1, notBefore: isLast ? now + passedOverMs : 0 });
-      const againMs = await takeMail(service, reading, uid, queue);
-      if (againMs === null) attempts.delete(uid);
-      else {
-        const again = clock.monotonic() + againMs;
-        soonest = Math.min(soonest, again);
-        attempts.set(uid, { begun: 0, notBefore: again });
-      }
-    }
+    const waitMs = await takeUnread(service, reading, signal);
+    if (signal.aborted) return;
     onPass();
-    const waitMs = soonest === Infinity ? null : Math.max(1_000, soonest - clock.monotonic());
-    await mailbox.wait(signal, waitMs);
+    await reading.mailbox.wait(signal, waitMs);
   }
+}
+
+/** Takes the unread mails one after another. @returns after how many ms one of them is due; null: none waits */
+async function takeUnread(service: Service, reading: Reading, signal: AbortSignal): Promise<number | null> {
+  const { mailbox, attempts, maxWaiting } = reading;
+  const { clock } = service.engine;
+  const queue: Queue = { waiting: 0 };
+  const waiting = new Set<number>();
+  let isFull = false;
+  for await (const some of mailbox.unread())
+    for (const uid of some) {
+      if (signal.aborted) return null;
+      // None before its turn, also where others made room.
+      isFull ||= attempts.size >= maxWaiting;
+      if (isFull && !attempts.has(uid)) continue;
+      await takeOrWait(service, reading, uid, queue);
+      if (attempts.has(uid)) waiting.add(uid);
+    }
+  for (const uid of attempts.keys()) if (!waiting.has(uid)) attempts.delete(uid);
+  let soonest = isFull && attempts.size < maxWaiting ? 0 : Infinity;
+  for (const { notBefore } of attempts.values()) soonest = Math.min(soonest, notBefore);
+  return soonest === Infinity ? null : Math.max(1_000, soonest - clock.monotonic());
+}
+
+/** Takes a mail, unless it waits; afterwards it is done with, or waits. */
+async function takeOrWait(service: Service, reading: Reading, uid: number, queue: Queue): Promise<void> {
+  const { attempts, log } = reading;
+  const { clock } = service.engine;
+  const { begun, notBefore } = attempts.get(uid) ?? { begun: 0, notBefore: 0 };
+  const now = clock.monotonic();
+  if (notBefore > now) return;
+  const isLast = (begun + 1) % maxAttempts === 0;
+  if (isLast) log.warn({ uid }, 'a mail of the mailbox ends its reading; the others come first now');
+  attempts.set(uid, { begun: begun + 1, notBefore: isLast ? now + passedOverMs : 0 });
+  const againMs = await takeMail(service, reading, uid, queue);
+  if (againMs === null) attempts.delete(uid);
+  else attempts.set(uid, { begun: 0, notBefore: clock.monotonic() + againMs });
 }
 
 /** Mails of this pass that wait for the limit of their application. */

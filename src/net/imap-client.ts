@@ -11,8 +11,8 @@ export class MailboxError extends Error {
 }
 
 export interface Mailbox {
-  /** The unread mails, oldest first. */
-  unread(): Promise<readonly number[]>;
+  /** The unread mails, oldest first, some at a time: a mailbox may have any number of them. */
+  unread(): AsyncGenerator<readonly number[]>;
   /** How many bytes a mail has; null: it is not there any more. */
   sizeOf(uid: number): Promise<number | null>;
   /** A mail's bytes, without marking it, in stretches; none: it is not there any more. */
@@ -35,6 +35,8 @@ export interface MailboxOptions {
 }
 
 const maxLineBytes = 1_048_576;
+/** Of how many mails it is asked at once which of them are unread. */
+const rangeMails = 500;
 /** Of a mail, at once. */
 const stretchBytes = 1_048_576;
 /** For one answer. */
@@ -87,14 +89,24 @@ class Session implements Mailbox {
   readonly #abort = (): void => this.close();
   /** Mails may have come since they were asked for. */
   #news = false;
+  /** How many mails were unread when all were last looked at, and how many have come since that began. */
+  #found = Infinity;
+  #came = 0;
+  /** How many mails of the mailbox, by their place in it, the look that is under way has behind it. */
+  #looked = 0;
   #wake = (): void => undefined;
 
   constructor(client: ImapFlow, options: MailboxOptions) {
     this.#client = client;
     this.#options = options;
-    client.on('exists', () => {
+    client.on('exists', ({ count, prevCount }) => {
+      this.#came += Math.max(0, count - prevCount);
       this.#news = true;
       this.#wake();
+    });
+    // Those behind it move up.
+    client.on('expunge', ({ seq = Infinity }) => {
+      if (seq <= this.#looked) this.#looked -= 1;
     });
     // What is under way hears of it too; without a listener it would end the process.
     client.on('error', () => this.#wake());
@@ -109,12 +121,28 @@ class Session implements Mailbox {
     await this.#ask(() => this.#client.mailboxOpen(mailbox), 'there is no such mailbox');
   }
 
-  async unread(): Promise<readonly number[]> {
+  async *unread(): AsyncGenerator<readonly number[]> {
     this.#news = false;
-    const problem = 'it can’t be searched';
-    const found = await this.#ask(() => this.#client.search({ seen: false }, { uid: true }), problem);
-    if (found === undefined || found === false) throw new MailboxError(problem);
-    return found.toSorted((one, other) => one - other);
+    const fitOneAnswer = this.#found + this.#came <= rangeMails || this.#exists() === 0;
+    this.#found = Infinity;
+    this.#came = 0;
+    let found = 0;
+    if (fitOneAnswer) {
+      const all = await this.#search();
+      found = all.length;
+      yield all;
+    } else {
+      this.#looked = 0;
+      for (let exists = this.#exists(); this.#looked < exists; exists = this.#exists()) {
+        const from = this.#looked + 1;
+        // Said before it is asked: what goes while it is answered moves it.
+        this.#looked = Math.min(exists, this.#looked + rangeMails);
+        const some = await this.#search(`${from}:${this.#looked}`);
+        found += some.length;
+        yield some;
+      }
+    }
+    this.#found = found;
   }
 
   async sizeOf(uid: number): Promise<number | null> {
@@ -166,6 +194,23 @@ class Session implements Mailbox {
     this.#options.signal.removeEventListener('abort', this.#abort);
     this.#client.close();
     this.#wake();
+  }
+
+  /** How many mails there are. */
+  #exists(): number {
+    const { mailbox } = this.#client;
+    // Not none: who reads would take it for an empty mailbox.
+    if (mailbox === false) throw new MailboxError('the mail server ended the connection');
+    return mailbox.exists;
+  }
+
+  /** The unread mails. @param places of those that are looked at; left out: all */
+  async #search(places?: string): Promise<readonly number[]> {
+    const problem = 'it can’t be searched';
+    const query = { ...(places === undefined ? {} : { seq: places }), seen: false };
+    const found = await this.#ask(() => this.#client.search(query, { uid: true }), problem);
+    if (found === undefined || found === false) throw new MailboxError(problem);
+    return found.toSorted((one, other) => one - other);
   }
 
   /** What was asked of a mail. What a server tells of mails in between is no answer to it. */

@@ -16,6 +16,8 @@ export interface MailboxHostOptions {
   readonly tls?: 'starttls' | 'imaps';
   /** What it says that it can, besides IMAP4rev1. */
   readonly capabilities?: readonly string[];
+  /** The number of the first mail. */
+  readonly firstUid?: number;
 }
 
 export class MailboxHost {
@@ -28,10 +30,13 @@ export class MailboxHost {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   readonly #idle = new Set<Socket>();
-  #uid = 0;
+  #uid: number;
+  /** Mails that are gone, and not told of yet. */
+  #gone: StoredMail[] = [];
 
   constructor(options: MailboxHostOptions) {
     this.#options = options;
+    this.#uid = (options.firstUid ?? 1) - 1;
     const serve = (socket: Socket): void => this.#serve(socket);
     this.#server =
       options.tls === 'imaps'
@@ -55,6 +60,11 @@ export class MailboxHost {
     this.mails.push(mail);
     for (const socket of this.#idle) socket.write(`* ${this.mails.length} EXISTS\r\n`);
     return mail;
+  }
+
+  /** A mail goes: the next answer tells of it, and until then the others keep their places. */
+  remove(mail: StoredMail): void {
+    this.#gone.push(mail);
   }
 
   /** Every connection ends. */
@@ -85,7 +95,14 @@ export class MailboxHost {
       const instead = this.before(command);
       if (instead === 'cut') return void socket.destroy();
       if (instead !== null) return void socket.write(instead.replaceAll('TAG', tag));
-      const ok = (untagged = ''): void => void socket.write(`${untagged}${tag} OK done\r\n`);
+      const ok = (untagged = ''): void => {
+        const gone = this.#gone.splice(0).map((mail) => {
+          const at = this.mails.indexOf(mail);
+          this.mails.splice(at, 1);
+          return `* ${at + 1} EXPUNGE\r\n`;
+        });
+        socket.write(`${untagged}${gone.join('')}${tag} OK done\r\n`);
+      };
       const { user, password, tls, capabilities = ['IDLE', 'AUTH=PLAIN'] } = this.#options;
       const signIn = (right: boolean): void =>
         right ? ok() : void socket.write(`${tag} NO wrong password ${password}\r\n`);
@@ -111,7 +128,10 @@ export class MailboxHost {
         case 'SELECT':
           return ok(`* ${this.mails.length} EXISTS\r\n* FLAGS (\\Seen)\r\n`);
         case 'UID SEARCH': {
-          const unseen = this.mails.filter(({ flags }) => !flags.has(String.raw`\Seen`));
+          const [, from = 1, to = this.mails.length] = / (\d+):(\d+)/.exec(command)?.map(Number) ?? [];
+          if (from < 1 || to < from - 1 || to > this.mails.length)
+            return void socket.write(`${tag} BAD no such mails\r\n`);
+          const unseen = this.mails.slice(from - 1, to).filter(({ flags }) => !flags.has(String.raw`\Seen`));
           return ok(`* SEARCH${unseen.map(({ uid }) => ` ${uid}`).join('')}\r\n`);
         }
         case 'UID FETCH': {

@@ -5,6 +5,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { runChecks } from '../../src/cli/checks.ts';
 import { checkMail } from '../../src/cli/mail-check.ts';
 import { readConfig, Redacted } from '../../src/config.ts';
+import { createLog } from '../../src/log.ts';
+import { startMailboxReader } from '../../src/mail/mailbox-reader.ts';
 import { openMailbox } from '../../src/net/imap-client.ts';
 import { makeToken, replyAddress } from '../../src/services/mail/reply-token.ts';
 import { maxMailBytes } from '../../src/services/mail/inbound/parsed-mail.ts';
@@ -206,6 +208,65 @@ describe('a mailbox', () => {
     expect(await subjects()).toHaveLength(2);
   });
 
+  it('is read oldest first and once by ranges, also where mails go while it is read', async () => {
+    await later(() => Promise.resolve(expect(host.commands.at(-1)).toBe('IDLE')));
+    host.hangUp();
+    while (host.mails.length < 495) host.deliver('').flags.add(String.raw`\Seen`);
+    const old = host.mails.slice(0, 10);
+    const mails = Array.from({ length: 8 }, () => host.deliver(plainMail({ to: 'x@example.org' })));
+    host.before = (command) => {
+      // In the middle of the first range.
+      if (command.startsWith(`UID FETCH ${mails[3]?.uid} `))
+        old.splice(0).forEach((mail) => host.remove(mail));
+      return null;
+    };
+    host.commands.length = 0;
+    await later(() => {
+      expect(mails.every(({ flags }) => isSeen(flags))).toBe(true);
+      return Promise.resolve(expect(host.commands.at(-1)).toBe('IDLE'));
+    });
+    const taken = host.commands.flatMap((command) => /UID FETCH (\d+) .*BODY/.exec(command)?.slice(1) ?? []);
+    expect(taken).toEqual(mails.map(({ uid }) => String(uid)));
+    expect(host.commands.filter((command) => command.startsWith('UID SEARCH')).slice(0, 2)).toEqual([
+      'UID SEARCH 1:500 UNSEEN',
+      'UID SEARCH 491:493 UNSEEN',
+    ]);
+    // Few are left: one question is enough from now on.
+    const one = await answer('one more');
+    host.deliver(one.raw);
+    await eventually(async () => expect(await one.contents()).toEqual(['one more']));
+    const asked = host.commands.filter((command) => command.startsWith('UID SEARCH')).slice(2);
+    expect(new Set(asked)).toEqual(new Set(['UID SEARCH UNSEEN']));
+  });
+
+  it('has so many mails wait and no more, and those behind them in their order', async () => {
+    const other = await new MailboxHost(user).start();
+    const one = await answer('of many');
+    const many = Array.from({ length: 14 }, (_, at) => {
+      return other.deliver(one.raw.replace(/<box-/, `<room-${at}-`).replace('of many', `number ${at}`));
+    });
+    const fetched = (): number[] =>
+      many.map(
+        ({ uid }) => other.commands.filter((command) => command.includes(`FETCH ${uid} (UID BODY`)).length,
+      );
+    const stop = startMailboxReader({
+      service: app.service,
+      url: other.url(),
+      log: createLog('error', { write: () => undefined }),
+      maxWaiting: 2,
+    });
+    try {
+      await eventually(() => expect(other.commands.at(-1)).toBe('IDLE'));
+      expect(fetched()).toEqual([...Array.from({ length: 12 }, () => 1), 0, 0]);
+      await later(async () => expect(await one.contents()).toHaveLength(14));
+      expect(await one.contents()).toEqual(many.map((_, at) => `number ${at}`));
+      expect(fetched()).toEqual([...Array.from({ length: 10 }, () => 1), 2, 2, 1, 1]);
+    } finally {
+      await stop();
+      await other.stop();
+    }
+  });
+
   it('is asked again where the server tells nonsense, and no password is logged', async () => {
     for (const nonsense of [
       '* SEARCH 1 2 x\r\nTAG OK done\r\n',
@@ -244,7 +305,8 @@ describe('the ways to a mailbox', () => {
         signal: AbortSignal.timeout(60_000),
         maxMailBytes,
       });
-      const [uid = 0] = await mailbox.unread();
+      let uid = 0;
+      for await (const some of mailbox.unread()) [uid = uid] = some;
       const stretches: Uint8Array[] = [];
       for await (const stretch of mailbox.fetch(uid)) stretches.push(stretch);
       mailbox.close();
@@ -255,6 +317,30 @@ describe('the ways to a mailbox', () => {
       await other.stop();
     }
   };
+
+  it('hold any number of unread mails, and some are told at a time', async () => {
+    const other = await new MailboxHost({ ...user, firstUid: 4_000_000_000 }).start();
+    const mails = Array.from({ length: 140_000 }, () => other.deliver(''));
+    const mailbox = await openMailbox({
+      url: other.url(),
+      clock: app.clock,
+      signal: AbortSignal.timeout(60_000),
+      maxMailBytes,
+    });
+    try {
+      const told: number[] = [];
+      let most = 0;
+      for await (const some of mailbox.unread()) {
+        most = Math.max(most, some.length);
+        for (const uid of some) told.push(uid);
+      }
+      expect(told).toEqual(mails.map(({ uid }) => uid));
+      expect(most).toBe(500);
+    } finally {
+      mailbox.close();
+      await other.stop();
+    }
+  });
 
   it('are encrypted where that is offered, and only with a certificate that holds', async () => {
     const mail = 'Subject: one\r\n\r\none';
@@ -287,6 +373,12 @@ describe('the ways to a mailbox', () => {
       ).find(({ about }) => about === 'mailbox');
     host.before = () => null;
     expect(await check(host.url())).toMatchObject({ state: 'ok' });
+    const many = await new MailboxHost(user).start();
+    for (let left = 10_001; left > 0; left -= 1) many.deliver('');
+    expect(await check(many.url())).toMatchObject({
+      found: expect.stringMatching(/: at least 10000 unread/),
+    });
+    await many.stop();
     expect(await check(wrong(host.url()))).toMatchObject({
       state: 'wrong',
       found: expect.stringContaining('refused'),
