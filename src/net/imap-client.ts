@@ -1,7 +1,9 @@
 // Reads a mailbox by IMAP: finds unread mails, fetches them, marks them and waits for others. imapflow speaks the protocol;
 // it is loaded where a mailbox is read. What the server sends is bounded, and so is the time for an answer.
+import { Transform } from 'node:stream';
 import type { FetchMessageObject, FetchQueryObject, ImapFlow } from 'imapflow';
 import type { Clock } from '../engine/engine.ts';
+import { ImapAnswers } from './imap-answers.ts';
 import { readMailboxUrl } from './mail-server-url.ts';
 import { describeNetworkError } from './network-errors.ts';
 
@@ -34,11 +36,12 @@ export interface MailboxOptions {
   readonly maxMailBytes: number;
 }
 
-const maxLineBytes = 1_048_576;
 /** Of how many mails it is asked at once which of them are unread. */
 const rangeMails = 500;
 /** Of a mail, at once. */
 const stretchBytes = 1_048_576;
+/** A second wall: what `ImapAnswers` lets through stays far below it. */
+const maxLineBytes = 65_536;
 /** For one answer. */
 const answerMs = 60_000;
 /** For a stretch of a mail, over a slow line. */
@@ -70,8 +73,8 @@ export async function openMailbox(options: MailboxOptions): Promise<Mailbox> {
     disableCompression: true,
     logger: false,
     maxLineLength: maxLineBytes,
-    maxLiteralSize: options.maxMailBytes,
-    maxResponseSize: options.maxMailBytes + maxLineBytes,
+    maxLiteralSize: stretchBytes,
+    maxResponseSize: stretchBytes + maxLineBytes,
   });
   const session = new Session(client, options);
   try {
@@ -86,6 +89,7 @@ export async function openMailbox(options: MailboxOptions): Promise<Mailbox> {
 class Session implements Mailbox {
   readonly #client: ImapFlow;
   readonly #options: MailboxOptions;
+  readonly #answers = new ImapAnswers();
   readonly #abort = (): void => this.close();
   /** Mails may have come since they were asked for. */
   #news = false;
@@ -99,6 +103,10 @@ class Session implements Mailbox {
   constructor(client: ImapFlow, options: MailboxOptions) {
     this.#client = client;
     this.#options = options;
+    // Everything that it reads goes through it, be it encrypted or not; the library names no other place before it reads.
+    const reader: unknown = Reflect.get(client, 'streamer');
+    if (!(reader instanceof Transform)) throw new Error('imapflow reads answers in another way');
+    this.#answers.guard(reader, () => !client.secureConnection && client.authenticated === false);
     client.on('exists', ({ count, prevCount }) => {
       this.#came += Math.max(0, count - prevCount);
       this.#news = true;
@@ -151,7 +159,7 @@ class Session implements Mailbox {
 
   async *fetch(uid: number): AsyncGenerator<Uint8Array> {
     // Up to the last stretch, not up to the size that was told: some servers only guess it.
-    for (let start = 0; ; start += stretchBytes) {
+    for (let start = 0; start <= this.#options.maxMailBytes; start += stretchBytes) {
       const { source } =
         (await this.#one(uid, { uid: true, source: { start, maxLength: stretchBytes } })) ?? {};
       if (source !== undefined) yield source;
@@ -166,11 +174,12 @@ class Session implements Mailbox {
       () => this.#client.messageFlagsAdd(String(uid), flags, { uid: true }),
       problem,
     );
-    if (!done) throw new MailboxError(problem);
+    if (!done) throw this.#failure(problem);
   }
 
   async wait(signal: AbortSignal, atMostMs: number | null): Promise<void> {
     if (this.#news || signal.aborted || !this.#client.usable) return;
+    this.#answers.expect();
     const ended = Promise.withResolvers<void>();
     this.#wake = () => ended.resolve();
     const canIdle = this.#client.capabilities.has('IDLE');
@@ -200,7 +209,7 @@ class Session implements Mailbox {
   #exists(): number {
     const { mailbox } = this.#client;
     // Not none: who reads would take it for an empty mailbox.
-    if (mailbox === false) throw new MailboxError('the mail server ended the connection');
+    if (mailbox === false) throw this.#failure('the mail server ended the connection');
     return mailbox.exists;
   }
 
@@ -209,7 +218,7 @@ class Session implements Mailbox {
     const problem = 'it can’t be searched';
     const query = { ...(places === undefined ? {} : { seq: places }), seen: false };
     const found = await this.#ask(() => this.#client.search(query, { uid: true }), problem);
-    if (found === undefined || found === false) throw new MailboxError(problem);
+    if (found === undefined || found === false) throw this.#failure(problem);
     return found.toSorted((one, other) => one - other);
   }
 
@@ -223,7 +232,7 @@ class Session implements Mailbox {
         return found;
       },
       'a mail can’t be read',
-      mailMs,
+      { ms: mailMs, mailBytes: stretchBytes },
     );
   }
 
@@ -238,8 +247,9 @@ class Session implements Mailbox {
   }
 
   /** Asks the server something. @throws MailboxError */
-  async #ask<T>(work: () => Promise<T>, problem: string, ms = answerMs): Promise<T> {
+  async #ask<T>(work: () => Promise<T>, problem: string, { ms = answerMs, mailBytes = 0 } = {}): Promise<T> {
     let isLate = false;
+    this.#answers.expect(mailBytes);
     const cancel = this.#options.clock.after(ms, () => {
       isLate = true;
       this.#client.close();
@@ -247,12 +257,15 @@ class Session implements Mailbox {
     try {
       return await work();
     } catch (error) {
-      throw new MailboxError(isLate ? 'the mail server did not answer in time' : explain(error, problem), {
-        cause: error,
-      });
+      throw this.#failure(isLate ? 'the mail server did not answer in time' : explain(error, problem), error);
     } finally {
       cancel();
     }
+  }
+
+  /** Where we gave the connection up, the library tells of its end alone. */
+  #failure(why: string, cause?: unknown): MailboxError {
+    return new MailboxError(this.#answers.refusal?.message ?? why, { cause });
   }
 }
 

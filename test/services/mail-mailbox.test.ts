@@ -1,5 +1,6 @@
 // Mails that are read from a mailbox: each leads to what it should once, wherever the connection or the server breaks off,
 // and no mail holds up the next.
+import { Transform } from 'node:stream';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { runChecks } from '../../src/cli/checks.ts';
@@ -7,7 +8,8 @@ import { checkMail } from '../../src/cli/mail-check.ts';
 import { readConfig, Redacted } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
 import { startMailboxReader } from '../../src/mail/mailbox-reader.ts';
-import { openMailbox } from '../../src/net/imap-client.ts';
+import { ImapAnswers } from '../../src/net/imap-answers.ts';
+import { openMailbox, type Mailbox } from '../../src/net/imap-client.ts';
 import { makeToken, replyAddress } from '../../src/services/mail/reply-token.ts';
 import { maxMailBytes } from '../../src/services/mail/inbound/parsed-mail.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
@@ -272,6 +274,7 @@ describe('a mailbox', () => {
       '* SEARCH 1 2 x\r\nTAG OK done\r\n',
       'TAG NO not now\r\n',
       `* 1 FETCH (BODY[] {${maxMailBytes + 1}}\r\n`,
+      `* SEARCH ${'1,'.repeat(500_000)}\r\nTAG OK done\r\n`,
       '\0\0\0\r\n\r\nTAG BAD\r\n',
       '* BYE\r\n',
     ]) {
@@ -282,6 +285,7 @@ describe('a mailbox', () => {
       host.hangUp();
       await later(async () => expect(await one.contents()).toEqual(['after nonsense']));
     }
+    expect(app.logged.join('\n')).toContain('the mail server says more than 8192 bytes at once');
     host.before = (command) =>
       command.startsWith('AUTHENTICATE') ? `TAG NO wrong: ${user.password}\r\n` : null;
     host.hangUp();
@@ -295,10 +299,11 @@ describe('the ways to a mailbox', () => {
   const open = async (
     options: Partial<MailboxHostOptions>,
     change: (url: string) => string = (url) => url,
+    raw = 'Subject: one\r\n\r\none',
   ): Promise<string> => {
     const other = await new MailboxHost({ ...user, ...options }).start();
     try {
-      other.deliver('Subject: one\r\n\r\none');
+      other.deliver(raw);
       const mailbox = await openMailbox({
         url: change(other.url()),
         clock: app.clock,
@@ -339,6 +344,104 @@ describe('the ways to a mailbox', () => {
     } finally {
       mailbox.close();
       await other.stop();
+    }
+  });
+
+  it('end at a server that says more than it may, with what it was', async () => {
+    const other = await new MailboxHost(user).start();
+    other.deliver('');
+    /** What comes of an answer, to a question in its place. */
+    const say = async (told: string, asked = 'UID SEARCH'): Promise<string> => {
+      other.before = (command) => (command.startsWith(asked) ? `${told}\r\nTAG OK done\r\n` : null);
+      let mailbox: Mailbox | null = null;
+      try {
+        mailbox = await openMailbox({
+          url: other.url(),
+          clock: app.clock,
+          signal: AbortSignal.timeout(60_000),
+          maxMailBytes,
+        });
+        let unread = 0;
+        for await (const some of mailbox.unread()) unread += some.length;
+        const { value: stretch } = await mailbox.fetch(1).next();
+        return stretch instanceof Uint8Array ? `${stretch.length} bytes` : `${unread} unread`;
+      } catch (error) {
+        return error instanceof Error ? error.message : String(error);
+      } finally {
+        mailbox?.close();
+      }
+    };
+    const atOnce = 'the mail server says more than 8192 bytes at once';
+    try {
+      const mail = (items: string, size: number): string =>
+        `* 1 FETCH (UID 1 ${items} {${size}}\r\n${'x'.repeat(size)})`;
+      for (const [told, outcome, asked] of [
+        // A line, a text, texts without number; the first is what no line's end ever comes to.
+        [`* SEARCH ${'1'.repeat(9_000)}`, atOnce],
+        [`* SEARCH a${','.repeat(9_000)}`, atOnce],
+        [`* SEARCH ${'{1}\r\nx '.repeat(2_000)}`, atOnce],
+        [mail('ENVELOPE (NIL', 9_000), atOnce],
+        ['* SEARCH 1 {1073741824}', atOnce],
+        ['* 1 EXISTS\r\n'.repeat(30_000), 'the mail server answers with more than 262144 bytes'],
+        ['* VANISHED 1:16777216', 'the mail server tells what was not asked'],
+        ['* 7 "V\\ANISHED" 1:16777216', 'the mail server tells what was not asked'],
+        ['* ESEARCH (Tag "1") UID ALL "1:4294967295"', 'the mail server tells what was not asked'],
+        ['* ESEARCH (Tag "1") UID ALL 1:4294967295', 'the mail server names more than 10000 mails at once'],
+        // A server that is not signed in to has a few lines.
+        ['* OK\r\n'.repeat(200), 'the mail server answers with more than 8192 bytes', 'CAPABILITY'],
+        // The bytes of a mail come as what they are, and once.
+        [mail('FLAGS (\\Seen) BODY[]<0>', 1_048_576), '1048576 bytes', 'UID FETCH'],
+        [mail('BODY[]<0>', 1_048_577), atOnce, 'UID FETCH'],
+        [mail('BODY[HEADER]', 9_000), atOnce, 'UID FETCH'],
+        [mail('ENVELOPE (BODY[]<0>', 9_000), atOnce, 'UID FETCH'],
+        [`${mail('BODY[]', 1_040_000)}\r\n${mail('BODY[]', 9_000)}`, atOnce, 'UID FETCH'],
+        // And what is within the bounds is read.
+        ['* ESEARCH (Tag "1") UID ALL 1', '0 bytes'],
+      ] as const)
+        expect([told.slice(0, 40), await say(told, asked)]).toEqual([told.slice(0, 40), outcome]);
+    } finally {
+      await other.stop();
+    }
+  });
+
+  it('take a large mail in stretches', async () => {
+    const raw = `Subject: large\r\n\r\n${'0123456789abcd\r\n'.repeat(160_000)}`;
+    expect(await open({}, undefined, raw)).toBe(raw);
+  });
+
+  it('read what a server says a little at a time', async () => {
+    let turn = 0;
+    let lines = new Map<number, number>();
+    const stream = new Transform({
+      transform: (chunk: Buffer, _encoding, done) => {
+        const ends = chunk.toString('latin1').split('\n').length - 1;
+        lines.set(turn, (lines.get(turn) ?? 0) + ends);
+        done();
+      },
+    });
+    const answers = new ImapAnswers();
+    answers.guard(stream, () => false);
+    const count = (): void => {
+      turn += 1;
+      counting = setImmediate(count);
+    };
+    let counting = setImmediate(count);
+    try {
+      for (const [line, most] of [
+        ['* OK\r\n', 33],
+        [`* OK ${'x'.repeat(1_000)}\r\n`, 3],
+        ['\n', 33],
+      ] as const) {
+        lines = new Map();
+        answers.expect();
+        const told = line.repeat(Math.floor(65_536 / line.length));
+        await new Promise((resolve) => stream.write(told, resolve));
+        const counts = [...lines.values()];
+        expect(Math.max(...counts)).toBeLessThanOrEqual(most);
+        expect(counts.reduce((sum, one) => sum + one, 0)).toBe(Math.floor(65_536 / line.length));
+      }
+    } finally {
+      clearImmediate(counting);
     }
   });
 
