@@ -33,6 +33,10 @@ interface S3Call {
 const stallMs = 30_000;
 const emptyDigest = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 const maxAnswerBytes = 8 * 1_048_576;
+/** Of a list, in one answer. Each is taken apart, and stores give so many at most. */
+const pageObjects = 1_000;
+/** Of a key, a time, a token or a code. */
+const maxContentLength = 8_192;
 
 /** Asks nothing of the bucket before it is used. */
 export function createS3Store(place: S3Place, credentials: S3Credentials): FileStore {
@@ -72,11 +76,16 @@ export function createS3Store(place: S3Place, credentials: S3Credentials): FileS
       (await expectStatus(await send({ method: 'DELETE', object }), [200, 204, 404])).resume();
     },
     list: async function* () {
+      const isCircle = circleFinder();
       for (let token: string | null = null; ;) {
-        const answer = await list(1_000, token);
+        const answer = await list(pageObjects, token);
         yield* readObjects(answer);
-        token = tagsOf(answer, 'NextContinuationToken')[0] ?? null;
+        token = firstTag(answer, 'NextContinuationToken');
         if (token === null) return;
+        if (isCircle(token))
+          throw new Error(
+            'the store of files lists in a circle: it named a page that was read before as the next',
+          );
       }
     },
     check: async () => {
@@ -142,8 +151,10 @@ async function expectStatus(answer: IncomingMessage, wanted: readonly number[]):
   const { statusCode = 0 } = answer;
   if (wanted.includes(statusCode)) return answer;
   const text = await readText(answer);
-  const code = tagsOf(text, 'Code')[0];
-  throw new Error(`the store of files answered ${statusCode}${code === undefined ? '' : ` ${code}`}`);
+  const code = firstTag(text, 'Code');
+  throw new Error(
+    `the store of files answered ${statusCode}${code === null ? '' : ` ${code.slice(0, 100)}`}`,
+  );
 }
 
 async function readText(answer: IncomingMessage): Promise<string> {
@@ -157,20 +168,57 @@ async function readText(answer: IncomingMessage): Promise<string> {
 }
 
 function readObjects(list: string): ListedObject[] {
-  return tagsOf(list, 'Contents').flatMap((entry) => {
-    const object = tagsOf(entry, 'Key')[0]?.split('/').at(-1) ?? '';
-    const modifiedAt = Date.parse(tagsOf(entry, 'LastModified')[0] ?? '');
-    return /^[0-9a-f]{64}$/.test(object) && !Number.isNaN(modifiedAt) ? [{ object, modifiedAt }] : [];
-  });
+  const found: ListedObject[] = [];
+  let entries = 0;
+  for (const entry of tagsOf(list, 'Contents')) {
+    entries += 1;
+    if (entries > pageObjects) throw new Error('the store of files lists more than it was asked for');
+    const key = firstTag(entry, 'Key') ?? '';
+    const object = key.slice(key.lastIndexOf('/') + 1);
+    const modifiedAt = Date.parse(firstTag(entry, 'LastModified') ?? '');
+    if (/^[0-9a-f]{64}$/.test(object) && !Number.isNaN(modifiedAt)) found.push({ object, modifiedAt });
+  }
+  return found;
 }
 
-/** The contents of elements by their name; what is read here is hex, times and tokens. */
-function tagsOf(xml: string, name: string): string[] {
-  return [...xml.matchAll(new RegExp(`<${name}>([\\s\\S]*?)</${name}>`, 'g'))].map(([, content = '']) =>
-    content
-      .replaceAll('&quot;', '"')
-      .replaceAll('&lt;', '<')
-      .replaceAll('&gt;', '>')
-      .replaceAll('&amp;', '&'),
-  );
+/** Tells when a token comes again, soon after a circle is closed, and remembers one of them. */
+function circleFinder(): (token: string) => boolean {
+  let remembered: string | null = null;
+  let steps = 0;
+  let rememberAt = 1;
+  return (token) => {
+    if (token === remembered) return true;
+    steps += 1;
+    // Further and further apart: at last one that lies in the circle is remembered for the whole of it.
+    if (steps === rememberAt) {
+      remembered = token;
+      rememberAt *= 2;
+    }
+    return false;
+  };
 }
+
+function firstTag(xml: string, name: string): string | null {
+  const { value } = tagsOf(xml, name).next();
+  if (value === undefined) return null;
+  if (value.length > maxContentLength)
+    throw new Error(`the store of files answered with a ${name} of more than ${maxContentLength} characters`);
+  return unescaped(value);
+}
+
+/** The contents of elements by their name, one after another. One without an end is the last: none behind it has one. */
+function* tagsOf(xml: string, name: string): Generator<string, undefined> {
+  const opening = `<${name}>`;
+  const closing = `</${name}>`;
+  for (let at = 0; ;) {
+    const start = xml.indexOf(opening, at);
+    const end = start < 0 ? -1 : xml.indexOf(closing, start + opening.length);
+    if (end < 0) return undefined;
+    yield xml.slice(start + opening.length, end);
+    at = end + closing.length;
+  }
+}
+
+/** What is read here is hex, times and tokens. */
+const unescaped = (text: string): string =>
+  text.replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');

@@ -67,6 +67,8 @@ export class FakeS3 {
   readonly failing = new Map<string, number>();
   /** How many keys a list holds. */
   pageSize = 2;
+  /** What a list is answered with instead, and what is asked for is not looked at. */
+  listed: ((token: string | null) => string) | null = null;
   readonly #server: Server = createServer((request, response) => void this.#serve(request, response));
 
   /** @returns its endpoint */
@@ -151,6 +153,8 @@ export class FakeS3 {
   }
 
   #list(url: URL, response: ServerResponse): void {
+    if (this.listed !== null)
+      return void response.end(this.listed(url.searchParams.get('continuation-token')));
     const prefix = url.searchParams.get('prefix') ?? '';
     const after = url.searchParams.get('continuation-token') ?? '';
     const keys = [...this.objects.keys()].filter((key) => key.startsWith(prefix) && key > after).toSorted();

@@ -132,6 +132,61 @@ test('a wrong secret is refused, and the error names no secret', async () => {
   expect(String(error)).toBe('Error: the store of files answered 403 SignatureDoesNotMatch');
 });
 
+describe('a list', () => {
+  const entry = (key: string): string =>
+    `<Contents><Key>${key}</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents>`;
+  /** How many pages were asked for, and why no more. */
+  const walk = async (pages: (token: string | null) => string): Promise<[number, string]> => {
+    let asked = 0;
+    s3.listed = (token) => {
+      asked += 1;
+      // A walk that goes on for ever ends here, without a word.
+      return asked > 100 ? '' : pages(token);
+    };
+    try {
+      for await (const { object } of bucketStore().list()) expect(objects).toContain(object);
+      return [asked, 'read'];
+    } catch (error) {
+      return [asked, error instanceof Error ? error.message : String(error)];
+    } finally {
+      s3.listed = null;
+    }
+  };
+  const next = (token: string): string => `<NextContinuationToken>${token}</NextContinuationToken>`;
+
+  test('that leads in a circle ends with an error', async () => {
+    const circle = expect.stringContaining('lists in a circle');
+    expect(await walk(() => entry(objects[0]!) + next('same'))).toEqual([2, circle]);
+    const [asked, why] = await walk((token) => next(String((Number(token ?? 0) % 7) + 1)));
+    expect(why).toEqual(circle);
+    expect(asked).toBeLessThan(30);
+    // One into which pages lead that are not part of it.
+    const [, later] = await walk((token) => next(String(Number(token) < 20 ? Number(token) + 1 : 18)));
+    expect(later).toEqual(circle);
+    expect(await walk((token) => (Number(token) < 50 ? next(String(Number(token) + 1)) : ''))).toEqual([
+      51,
+      'read',
+    ]);
+  });
+
+  test('of beginnings without an end is read once', async () => {
+    const most = 8 * 1_048_576;
+    for (const name of ['Key', 'Contents', 'NextContinuationToken'])
+      expect(await walk(() => `<${name}>`.repeat(Math.floor(most / (name.length + 2))))).toEqual([1, 'read']);
+    const keys = `<Contents>${'<Key>'.repeat(1_000_000)}</Contents>`;
+    expect(await walk(() => keys)).toEqual([1, 'read']);
+  });
+
+  test('that is more than was asked for is refused', async () => {
+    expect(await walk(() => entry(objects[0]!).repeat(1_000))).toEqual([1, 'read']);
+    expect((await walk(() => entry(objects[0]!).repeat(1_001)))[1]).toContain('more than it was asked for');
+    expect((await walk(() => next('x'.repeat(8_193))))[1]).toContain(
+      'NextContinuationToken of more than 8192 characters',
+    );
+    expect((await walk(() => entry('/'.repeat(8_193))))[1]).toContain('a Key of more than');
+  });
+});
+
 describe('a server with a bucket and a scanner', () => {
   const clamd = new FakeClamd();
   let app: TestApp;
