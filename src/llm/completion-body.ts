@@ -61,13 +61,19 @@ function isStream({ headers }: Response): boolean {
 }
 
 async function* readLines(response: Response, max: number, touch: () => void): AsyncGenerator<string> {
-  let rest = '';
+  // What came of a line is not looked at again for each piece that comes of it.
+  let parts: string[] = [];
   for await (const piece of decodeChunks(response, max, touch)) {
-    const parts = (rest + piece).split('\n');
-    rest = parts.pop() ?? '';
-    yield* parts;
+    const [head = '', ...lines] = piece.split('\n');
+    parts.push(head);
+    const rest = lines.pop();
+    if (rest === undefined) continue;
+    yield parts.join('');
+    yield* lines;
+    parts = [rest];
   }
-  if (rest !== '') yield rest;
+  const last = parts.join('');
+  if (last !== '') yield last;
 }
 
 async function* decodeChunks({ body }: Response, max: number, touch: () => void): AsyncGenerator<string> {

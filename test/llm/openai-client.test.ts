@@ -1,6 +1,7 @@
 // Owns: the client of a language model against a server that fails in every way, with time moved by hand.
 // Must not know what is asked: texts here mean nothing.
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { readCompletion } from '../../src/llm/completion-body.ts';
 import { createOpenAiModel, type OpenAiOptions } from '../../src/llm/openai-client.ts';
 import {
   ModelBusyError,
@@ -83,6 +84,25 @@ describe('an answer', () => {
       response.end();
     };
     await expect(ask(aModel())).resolves.toBe('üb');
+  });
+
+  test('is looked at once, however small the pieces of a line are', async () => {
+    const line = delta('x'.repeat(20_000));
+    const body = new ReadableStream<Uint8Array>({
+      start: (stream) => {
+        for (const byte of Buffer.from(`${line}data: [DONE]\n\n`)) stream.enqueue(Uint8Array.of(byte));
+        stream.close();
+      },
+    });
+    const split = vi.spyOn(String.prototype, 'split');
+    try {
+      const response = new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+      expect(await readCompletion(response, () => undefined)).toHaveLength(20_000);
+      const looked = split.mock.contexts.reduce<number>((sum, text) => sum + String(text).length, 0);
+      expect(looked).toBeLessThan(2 * line.length);
+    } finally {
+      split.mockRestore();
+    }
   });
 
   test('is read whole where the server does not stream', async () => {
