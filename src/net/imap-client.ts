@@ -6,6 +6,7 @@ import type { Clock } from '../engine/engine.ts';
 import { ImapAnswers } from './imap-answers.ts';
 import { readMailboxUrl } from './mail-server-url.ts';
 import { describeNetworkError } from './network-errors.ts';
+import { offeredCiphers } from './tls-ciphers.ts';
 
 /** What went wrong with a mailbox, for people. Holds no password. */
 export class MailboxError extends Error {
@@ -69,6 +70,7 @@ export async function openMailbox(options: MailboxOptions): Promise<Mailbox> {
     // Left open, it is encrypted where the server can.
     ...(secure || isLocal ? {} : { doSTARTTLS: true }),
     auth: { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) },
+    tls: { ciphers: offeredCiphers },
     disableAutoIdle: true,
     disableCompression: true,
     logger: false,

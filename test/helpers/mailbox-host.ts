@@ -16,6 +16,8 @@ export interface MailboxHostOptions {
   readonly tls?: 'starttls' | 'imaps';
   /** What it says that it can, besides IMAP4rev1. */
   readonly capabilities?: readonly string[];
+  /** What STARTTLS is answered with, before it is followed. */
+  readonly clearly?: string;
   /** The number of the first mail. */
   readonly firstUid?: number;
 }
@@ -114,7 +116,7 @@ export class MailboxHost {
           return ok(`* CAPABILITY IMAP4rev1 ${all.join(' ')}\r\n`);
         }
         case 'STARTTLS': {
-          ok();
+          socket.write((this.#options.clearly ?? 'TAG OK done\r\n').replaceAll('TAG', tag));
           socket.removeAllListeners('data');
           const context = createSecureContext({ key: mailKey, cert: mailCertificate });
           return this.#serve(new TLSSocket(socket, { isServer: true, secureContext: context }), false);

@@ -452,6 +452,15 @@ describe('the ways to a mailbox', () => {
     setDefaultCACertificates([...trusted, mailCertificate]);
     expect(await open({ tls: 'starttls' })).toBe(mail);
     expect(await open({ tls: 'imaps' })).toBe(mail);
+    // What is said in the clear between the answer and the handshake is not taken for what was encrypted.
+    for (const clearly of [
+      'TAG OK go\r\n* CAPABILITY IMAP4rev1\r\n',
+      'TAG OK go\r\n* OK half a li',
+      // Where a portion of it could end.
+      `* OK ${'x'.repeat(2_000)}\r\nTAG OK go\r\n* CAPABILITY IMAP4rev1\r\n`,
+    ]) {
+      expect(await open({ tls: 'starttls', clearly })).toBe('the mail server offers no encrypted connection');
+    }
     expect(await open({ password: 'plain "quoted\\"', capabilities: [] })).toBe(mail);
   });
 

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer, get, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { openMailbox } from '../../src/net/imap-client.ts';
 import { createKeptConnections } from '../../src/net/kept-connections.ts';
 import { probeMailServer } from '../../src/net/smtp-client.ts';
 import { createWebhookClient, type SendWebhook, type WebhookResponse } from '../../src/net/webhook-client.ts';
@@ -245,5 +246,7 @@ it('a server that is named by an organization is offered no cipher whose numbers
   expect(webhook.filter((cipher) => dhe.includes(cipher))).toEqual([]);
   const mail = await offered(() => probeMailServer(`smtps://127.0.0.1:${port}`, stop.signal));
   expect(mail).toEqual(webhook);
+  const mailbox = { url: `imaps://a:b@127.0.0.1:${port}`, clock, signal: stop.signal, maxMailBytes: 1 };
+  expect(await offered(() => openMailbox(mailbox).catch(() => undefined))).toEqual(webhook);
   await new Promise((resolve) => peer.close(resolve));
 });
