@@ -503,7 +503,7 @@ describe('an e-mail', () => {
     };
     const socket = await ann.connect();
     await write('while she is there');
-    app.clock.advance(130_000);
+    await pass(130_000, socket);
     await eventually(async () => expect(await ends()).toEqual(['skipped']));
     socket.socket.terminate();
     await eventually(async () => expect((await app.service.engine.presence.present([ann.id])).size).toBe(0));
@@ -537,7 +537,7 @@ describe('an e-mail', () => {
     const read = await createMessage(visitor, others, 'read');
     await bob.call('POST', `/conversations/${others}/read`, { messageId: read });
     await told();
-    app.clock.advance(130_000);
+    await pass(130_000, socket);
     await told();
     expect(host.taken).toHaveLength(2);
     const skipped = (await effects()).filter(({ kind, state }) => kind === 'mail' && state === 'skipped');
