@@ -1,23 +1,18 @@
 // Group commit: operations that arrive together share one transaction and are answered after one synced commit; one
 // that fails is taken back alone. Holds no rule and no query of a noun.
-import type { Clock, CommittedEvent, Soon, Tx, UserCommit } from '../engine.ts';
+import type { CommittedEvent, Soon, Tx, UserCommit } from '../engine.ts';
 import { StoreUnavailableError } from '../engine.ts';
 import { createHistogram } from '../histogram.ts';
 import { isStorageError, sqliteCode, type Connection } from './connection.ts';
 import { KnownConversations } from './known-conversations.ts';
 import { LogEnd } from './log-end.ts';
+import { MessagePlacing, type MessagePlacingOptions } from './message-placing.ts';
 import { OperationTx } from './operation-tx.ts';
 import { builder } from './query.ts';
 import { writeStepAt } from './repositories/conversations.ts';
 import { effectStatements } from './repositories/effects.ts';
 import { insertEvents } from './repositories/events.ts';
-import {
-  createMessagePlaces,
-  manyPlacedAtOnce,
-  placedAtOnce,
-  placeStatements,
-  type MessagePlaces,
-} from './repositories/message-places.ts';
+import { createMessagePlaces, placeStatements } from './repositories/message-places.ts';
 import { insertNumberedMessage, insertPlainMessage } from './repositories/messages.ts';
 import { replaceFact } from './repositories/meta.ts';
 import { createRepositories, type SqliteRepositories } from './repositories/repositories.ts';
@@ -26,8 +21,7 @@ import { deliveryStatements } from './repositories/webhooks.ts';
 import { createRunner } from './runner.ts';
 import { sql } from 'kysely';
 
-export interface WriteQueueOptions {
-  readonly clock: Clock;
+export interface WriteQueueOptions extends MessagePlacingOptions {
   /** Longest time that an operation waits for another process's write lock before it is refused, ms. */
   readonly lockTimeoutMs: number;
   /**
@@ -43,8 +37,6 @@ export interface WriteQueueOptions {
   readonly onIdle: () => void;
   /** Called when storage had no room for a write. */
   readonly onFull: () => void;
-  /** Whether messages may be given their places now. */
-  readonly placesMessages: () => boolean;
   /** Called after each commit. */
   readonly onUsersCommitted: (commit: UserCommit) => void;
 }
@@ -116,21 +108,6 @@ const overdueMs = 100;
 /** After so long of commits that no user waits for, the lock is free for so long, ms: another process gets it only then. */
 const behindStretchMs = 20;
 const freeMs = 10;
-/**
- * A group of fewer operations leaves no message without its place, where the commit before it was so long ago, ms: little is
- * written then, and time is left for it.
- */
-const busyGroupSize = 5;
-const quietMs = 5;
-/**
- * Groups of so many are those of a server at its limit, where the fewer pages count. Below it the time counts: with a thousand
- * places at once, one commit in fifty holds the loop for some milliseconds. Such a server has a small group now and then, so
- * that the last ones count, each by so much.
- */
-const crowdedGroupSize = 12;
-const lastGroupShare = 1 / 8;
-/** Where giving places took so long, fewer get theirs at once the next time, ms. */
-const longPlacingMs = 4;
 const busyRetryMs = 5;
 
 /**
@@ -185,16 +162,7 @@ export class WriteQueue {
   #written = 0;
   /** A statement has failed, and SQLite has ended the transaction of the group. */
   #hasEnded = false;
-  readonly #places: MessagePlaces;
-  #unplaced: number;
-  /** So many are given places at once, as it took the last time. */
-  #placedAtOnce = manyPlacedAtOnce;
-  /** The size of the last groups, on average. */
-  #usualGroupSize = 0;
-  /** Conversations were read since places were given last. */
-  #isReadInOrder = true;
-  /** When the last commit was through, by the clock that never jumps, ms. */
-  #committedAt = -Infinity;
+  readonly #placing: MessagePlacing;
   #flushing = false;
   /** How long commits that no user waits for have held the lock since it was left free, ms. */
   #behindMs = 0;
@@ -216,8 +184,7 @@ export class WriteQueue {
     });
     this.#log = new LogEnd(runner.direct);
     this.#repositories = createRepositories(runner, this.#known, this.#log);
-    this.#places = createMessagePlaces(runner, this.#log);
-    this.#unplaced = this.#places.unplaced().atMost;
+    this.#placing = new MessagePlacing(createMessagePlaces(runner, this.#log), options);
     this.#statements = {
       // IMMEDIATE: a read that later becomes a write can't be refused half way.
       begin: connection.prepare('BEGIN IMMEDIATE'),
@@ -239,19 +206,19 @@ export class WriteQueue {
 
   /** Whether messages are without their places: a commit of any operation gives them to some. */
   get hasUnplaced(): boolean {
-    return this.#unplaced > 0;
+    return this.#placing.hasUnplaced;
   }
 
   /** A conversation is read, and looks through all that have no place: the next commits place some of them where many wait. */
   noteOrderedRead(): void {
-    this.#isReadInOrder = true;
+    this.#placing.noteOrderedRead();
   }
 
   /** Another process may have left messages without their places. */
   lookForUnplaced(): void {
     if (this.#connection.inTransaction) return;
     this.#forgetWhatOthersChanged();
-    this.#unplaced = this.#places.unplaced().atMost;
+    this.#placing.look();
   }
 
   /** Runs `work` in a later commit, and resolves after it. */
@@ -319,8 +286,7 @@ export class WriteQueue {
       this.#statements.commit.run();
     } catch (error) {
       this.#rollBack();
-      // What was placed in it is not: how many are without their places is looked up by the next commit.
-      this.#unplaced = Math.max(1, this.#unplaced);
+      this.#placing.noteFailedCommit();
       this.#reportFull(error);
       const lost = new StoreUnavailableError('Storage refused the write.', { cause: error });
       for (const waiting of group) waiting.reject(lost);
@@ -329,7 +295,7 @@ export class WriteQueue {
     const { answers, events, configuration } = run;
     this.groupSizes.add(group.length);
     const ended = clock.monotonic();
-    this.#committedAt = ended;
+    this.#placing.noteCommit(ended);
     this.commitMs.add(ended - began);
     const users = countUsers(group);
     if (users === 0) this.#behindMs += ended - locked;
@@ -402,29 +368,8 @@ export class WriteQueue {
       if (this.#hasEnded) throw new Error('the transaction was rolled back');
     }
     this.#repositories.events.insert(run.events);
-    this.#placeMessages(group);
+    this.#placing.placeSome(group.length, group[0]?.place === 'alone');
     return run;
-  }
-
-  /** Gives messages their places where enough of them wait, or nothing else is to be done. */
-  #placeMessages(group: readonly QueuedWrite[]): void {
-    const now = this.#options.clock.monotonic();
-    // One that has its commit to itself is no sign that others come: the store gives places so.
-    const isQuick = now - this.#committedAt < quietMs && group[0]?.place !== 'alone';
-    const isBusy = group.length >= busyGroupSize || isQuick;
-    this.#usualGroupSize += (group.length - this.#usualGroupSize) * lastGroupShare;
-    const { oldest, atMost } = this.#places.unplaced();
-    this.#unplaced = atMost;
-    if (oldest === null || !this.#options.placesMessages()) return;
-    const placesMany = this.#usualGroupSize >= crowdedGroupSize && !this.#isReadInOrder;
-    const count = placesMany ? this.#placedAtOnce : placedAtOnce;
-    if (isBusy && atMost < count) return;
-    this.#isReadInOrder = false;
-    this.#places.place(oldest, count);
-    // In as many conversations as messages, each has a page of its own: then many at once gain nothing, and take long.
-    const tookMs = this.#options.clock.monotonic() - now;
-    this.#placedAtOnce = tookMs > longPlacingMs ? placedAtOnce : manyPlacedAtOnce;
-    this.#unplaced = Math.max(0, atMost - count);
   }
 
   /**
