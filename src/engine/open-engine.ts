@@ -25,8 +25,9 @@ import type { NodeRow, PostgresReport } from './postgres/inspect.ts';
 import { releaseReserve } from './sqlite/disk-reserve.ts';
 import { SqliteStore } from './sqlite/sqlite-store.ts';
 import { acquireServerLock, describeLockHolder } from './sqlite/server-lock.ts';
-import { structureProblem, type WriteBackup, type WrittenBackup } from './sqlite/backup.ts';
+import type { WriteBackup, WrittenBackup } from './sqlite/backup.ts';
 import { countNames, createDatabaseFile, realFolder } from './sqlite/database-file.ts';
+import { pageProblem } from './sqlite/examine.ts';
 import { assertNotNewer, migrate, schemaVersion } from './sqlite/migrate.ts';
 import { builder } from './sqlite/query.ts';
 
@@ -119,7 +120,7 @@ export async function openDatabaseEngine(options: DatabaseEngineOptions): Promis
 }
 
 export const databaseFile = (folder: string): string => join(folder, 'deskbell.db');
-/** A database that is larger is not examined as a whole when a server starts: a gibibyte takes seconds. */
+/** A database that is larger is not examined as a whole when a server starts: a gibibyte takes a second. */
 const maxCheckedBytes = 1_073_741_824;
 
 /** One server per database, however it is reached: the lock lies where the file itself lies. */
@@ -304,7 +305,7 @@ async function assertOneName(file: string): Promise<void> {
 async function assertWhole(connection: Connection, file: string, as: EngineOptions['as']): Promise<void> {
   if (schemaVersion(connection) === 0) throw damaged(file, 'it is empty, though it was made complete');
   if (as === 'command' || (await stat(file)).size > maxCheckedBytes) return;
-  const problem = structureProblem(connection, 'quick_check');
+  const problem = pageProblem(file);
   if (problem !== null) throw damaged(file, problem);
 }
 

@@ -15,12 +15,24 @@ import {
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createSystemClock } from '../../src/engine/clock.ts';
 import type { Engine } from '../../src/engine/engine.ts';
-import { databaseExists, databaseFile, isServed, openEngine } from '../../src/engine/open-engine.ts';
+import {
+  databaseExists,
+  databaseFile,
+  inspectDatabase,
+  isServed,
+  openEngine,
+} from '../../src/engine/open-engine.ts';
 import { createDatabaseFile } from '../../src/engine/sqlite/database-file.ts';
 import { serve, startServing } from '../helpers/process.ts';
+
+/** Rows of the index of the search, enough for several pages. */
+const fillers = Array.from({ length: 200 }, (_, row) => `(${row + 1}, 'word${row} another${row * 7}')`).join(
+  ', ',
+);
 
 let parent: string;
 let folder: string;
@@ -69,6 +81,31 @@ describe('a database that has lost something', () => {
       /EngineError: The database .* is damaged: .*deskbell restore FILE --force/,
     );
     expect((await readFile(databaseFile(folder))).equals(before)).toBe(true);
+  });
+
+  it('is refused where a page of the index of the search is damaged', async () => {
+    await (await openAs('server')).close();
+    const database = new Database(databaseFile(folder));
+    database.exec(`insert into search (rowid, words) values ${fillers}; pragma wal_checkpoint(truncate)`);
+    const page = database
+      .prepare<[], number>("select max(pageno) from dbstat where name = 'search_data' and pagetype = 'leaf'")
+      .pluck()
+      .get();
+    database.close();
+    await overwrite(4_096 * ((page ?? 0) - 1), Buffer.alloc(4_096, 0x5a));
+    expect(await refusal()).toMatch(/is damaged/);
+  });
+
+  it('starts where that index alone contradicts itself: doctor says so, and messages are not to be lost for it', async () => {
+    await (await openAs('server')).close();
+    const database = new Database(databaseFile(folder));
+    database.unsafeMode();
+    database.exec(
+      `insert into search (rowid, words) values ${fillers}; delete from search_content where id < 50`,
+    );
+    database.close();
+    expect(await refusal()).toBe('opened');
+    expect((await inspectDatabase(databaseFile(folder))).problem).toMatch(/fts5.*search/i);
   });
 
   it('is refused by the program, too: no server, no empty service', async () => {

@@ -6,7 +6,7 @@ import type { CompiledQuery } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { CommittedEvent, NewEvent, Tx } from '../../src/engine/engine.ts';
 import { databaseFile } from '../../src/engine/open-engine.ts';
-import { integrityProblem } from '../../src/engine/sqlite/backup.ts';
+import { integrityProblem } from '../../src/engine/sqlite/examine.ts';
 import { createRunner } from '../../src/engine/sqlite/runner.ts';
 import { SqliteStore } from '../../src/engine/sqlite/sqlite-store.ts';
 import { LogEnd } from '../../src/engine/sqlite/log-end.ts';

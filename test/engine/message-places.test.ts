@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { migrations } from '../../migrations/index.ts';
 import { StoreUnavailableError } from '../../src/engine/engine.ts';
 import { databaseFile } from '../../src/engine/open-engine.ts';
-import { integrityProblem } from '../../src/engine/sqlite/backup.ts';
+import { integrityProblem } from '../../src/engine/sqlite/examine.ts';
 import { migrate } from '../../src/engine/sqlite/migrate.ts';
 import type { MessagesRepository, NewMessage } from '../../src/engine/repositories/messages.ts';
 import { LogEnd } from '../../src/engine/sqlite/log-end.ts';

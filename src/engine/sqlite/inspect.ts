@@ -3,8 +3,9 @@
 import { migrations } from '../../../migrations/index.ts';
 import { createRepositories } from './repositories/repositories.ts';
 import { schemaVersion } from './migrate.ts';
-import { integrityProblem, keyCheckOf } from './backup.ts';
+import { keyCheckOf } from './backup.ts';
 import { openConnection, sqliteVersion } from './connection.ts';
+import { integrityProblem } from './examine.ts';
 import { createRunner } from './runner.ts';
 
 export interface DatabaseReport {
