@@ -143,6 +143,23 @@ describe('the conversations of a member', () => {
     expect((await member.call('GET', '/members')).status).toBe(401);
   });
 
+  it('and unsent answers are removed a part at a time with the member', async () => {
+    const member = await aBusyMember(rows);
+    await app.service.engine.store.write('server', async ({ repositories }) => {
+      for (const { id } of await rowsOf(app, 'select id from conversations where assigned_to = ?', member.id))
+        await repositories.drafts.put({
+          conversation_id: String(id),
+          member_id: member.id,
+          content: 'unsent',
+          updated_at: app.clock.now(),
+        });
+    });
+    expect(await countRows('drafts')).toBe(rows);
+    const step = await largestStep('drafts', () => app.local('members.remove', { memberId: member.id }));
+    expect([step <= mostInOneTransaction, await countRows('drafts')]).toEqual([true, 0]);
+    expect(await rowsOf(app, 'select id from members')).toEqual([]);
+  });
+
   /** Before the third write of what is called next: some of the conversations are released by then. */
   function admitAgainBetween({ id }: { readonly id: string }): void {
     const { store } = app.service.engine;

@@ -6,6 +6,8 @@ export interface DraftsRepository {
   /** Puts it in the place of the one before. */
   put(row: DraftRow): Promise<number>;
   remove(conversationId: string, memberId: string): Promise<number>;
+  /** Removes drafts of a member, at most `limit`. */
+  removeSomeOf(memberId: string, limit: number): Promise<number>;
   /** Removes drafts of an organization that were last changed before the scope's cutoff, at most `limit`. */
   removeOld(scope: RetentionScope, limit: number): Promise<number>;
 }

@@ -5,6 +5,7 @@ import type { MemberRow } from '../../engine/rows.ts';
 import { accessMember, accessOrganization } from '../core/access.ts';
 import { isDisabled, releaseFirst, releaseRest } from '../chat/auto-release.ts';
 import { writeAs } from '../auth/standing.ts';
+import { removedRows, removeInSlices } from '../core/slices.ts';
 import { audit } from '../core/audit.ts';
 import { ServiceError } from '../core/errors.ts';
 import { assertQuota, organizationQuotas } from './quotas.ts';
@@ -152,8 +153,9 @@ async function assertFreeSeat(tx: ReadTx, organizationId: string): Promise<void>
 }
 
 /**
- * Removes a member; what they wrote stays. Steps of the escalation that named them tell all. One who has many conversations
- * is disabled first, until all of these are back in the queue: cut off in between, they are removed by the same call again.
+ * Removes a member; what they sent stays. Steps of the escalation that named them tell all. One who has many conversations
+ * or drafts is disabled first, until the former are back in the queue and the latter gone: cut off in between, they are
+ * removed by the same call again.
  * @throws ServiceError not_found, conflict (the last admin; one who is admitted again in between)
  */
 export async function removeMember(
@@ -166,9 +168,14 @@ export async function removeMember(
   );
   if (leftOf === null) return { success: true };
   // No right is asked for any more: the member is disabled, who may be the caller.
-  await releaseRest(service, leftOf, (tx) => isDisabled(tx, leftOf.memberId));
-  await service.engine.store.write({ organization: leftOf.organizationId }, async (tx) => {
-    const row = await tx.repositories.members.byId(leftOf.memberId);
+  const { memberId } = leftOf;
+  const scope = { organization: leftOf.organizationId };
+  await releaseRest(service, leftOf, (tx) => isDisabled(tx, memberId));
+  await removeInSlices(service, scope, async (tx, most) =>
+    (await isDisabled(tx, memberId)) ? tx.repositories.drafts.removeSomeOf(memberId, most) : 0,
+  );
+  await service.engine.store.write(scope, async (tx) => {
+    const row = await tx.repositories.members.byId(memberId);
     if (row === undefined) return;
     // Their conversations have stayed with them.
     if (row.disabled_at === null)
@@ -184,7 +191,9 @@ async function beginRemoval(tx: Tx, call: OwnerCall, input: Input<'members.remov
   const row = await accessMember(tx, call.actor, input.memberId);
   await assertNotLastAdmin(tx, row);
   const owner = { organizationId: row.organization_id, memberId: row.id };
-  if (!(await releaseFirst(tx, call.service, owner))) {
+  const isHolding = await releaseFirst(tx, call.service, owner);
+  const removedDrafts = await tx.repositories.drafts.removeSomeOf(row.id, removedRows);
+  if (!isHolding && removedDrafts < removedRows) {
     await endRemoval(tx, call, row);
     return null;
   }

@@ -34,6 +34,22 @@ const remove = prepare<Key>()((db, p) =>
     .where('conversation_id', '=', p.conversation_id)
     .where('member_id', '=', p.member_id),
 );
+const removeSomeOf = prepare<{ member_id: string; limit: number }>()((db, p) =>
+  db
+    .deleteFrom('drafts')
+    .where((e) =>
+      e(
+        e.refTuple('conversation_id', 'member_id'),
+        'in',
+        e
+          .selectFrom('drafts as d')
+          .select(['d.conversation_id', 'd.member_id'])
+          .where('d.member_id', '=', p.member_id)
+          .limit(p.limit)
+          .$asTuple('conversation_id', 'member_id'),
+      ),
+    ),
+);
 // By its members: they are few, and the index of drafts begins with them.
 const removeOld = prepare<RetentionScope & { limit: number }>()((db, p) =>
   db
@@ -64,6 +80,7 @@ export function createDraftsRepository(runner: Runner): DraftsRepository {
     put: (row) => run(runner, put, row),
     remove: (conversationId, memberId) =>
       run(runner, remove, { conversation_id: conversationId, member_id: memberId }),
+    removeSomeOf: (memberId, limit) => run(runner, removeSomeOf, { member_id: memberId, limit }),
     removeOld: (scope, limit) => run(runner, removeOld, { ...scope, limit }),
   };
 }
