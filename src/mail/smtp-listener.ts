@@ -14,6 +14,7 @@ import { maxMailBytes } from '../services/mail/inbound/parsed-mail.ts';
 import { MailRefusedError } from '../services/mail/inbound/read-mail.ts';
 import { findMailTarget, receiveMail, scopeOf } from '../services/mail/inbound/receive-mail.ts';
 import type { Service } from '../services/service.ts';
+import { MailConnections } from './mail-connections.ts';
 
 export interface MailListenerOptions {
   readonly listen: ListenAddress;
@@ -32,21 +33,30 @@ export interface MailListener {
 }
 
 const maxClients = 200;
-const maxOfAddress = 20;
 const maxRecipients = 20;
 /** Wrong recipients of one connection: who guesses addresses gets no further. */
 const maxUnknown = 10;
 /** Recipients that an address names, wherever they lead: a relay before this server brings all its mails from one. */
 const recipientWindows = [{ limit: 1_000, windowMs: 60_000 }];
 const socketTimeoutMs = 60_000;
+/** Longer than any with its parameters (RFC 5321, RFC 3461). To take a line apart costs more the longer it is. */
+const maxCommandLength = 2_048;
 /** How long a connection may last, however busy it is: who sends a byte a minute must not keep a place. */
 const maxConnectionMs = 900_000;
 
 /** @throws Error with a sentence for the person who started the server */
 export async function startMailListener(options: MailListenerOptions): Promise<MailListener> {
-  const { SMTPServer: Server } = await import('smtp-server');
+  const { SMTPServer: LibraryServer } = await import('smtp-server');
   const { listen, tls, name } = options;
-  const session = new Sessions(options);
+  const { engine } = options.service;
+  const connections = new MailConnections(engine);
+  const session = new Sessions(options, connections);
+  const Server = class extends LibraryServer {
+    /** Before the library has anything to do with it: a refused one holds a place of all for a tenth of a second there. */
+    override connect(...[socket, its]: Parameters<SMTPServer['connect']>): void {
+      if (connections.admit(its?.id ?? '', socket)) super.connect(socket, its);
+    }
+  };
   const server: SMTPServer = new Server({
     name,
     banner: 'Deskbell',
@@ -56,19 +66,22 @@ export async function startMailListener(options: MailListenerOptions): Promise<M
     ...(tls === null ? {} : { key: await readFile(tls.key), cert: await readFile(tls.certificate) }),
     disableReverseLookup: true,
     maxClients,
+    maxCommandLength,
     socketTimeout: socketTimeoutMs,
     closeTimeout: 2_000,
     logger: false,
-    onConnect: (one, done) => session.connect(one, done),
-    onClose: (one) => session.close(one),
+    onSecure: (socket, { id, remoteAddress }, done) => {
+      connections.listen(id, socket, remoteAddress);
+      done();
+    },
+    onClose: ({ id }) => connections.leave(id),
     onRcptTo: (address, one, done) => session.recipient(address.address, one, done),
     onData: (stream, one, done) => session.data(stream, one, done),
   });
-  const { clock } = options.service.engine;
   server.server.on('connection', (socket: Socket) => {
     socket.once(
       'close',
-      clock.after(maxConnectionMs, () => socket.destroy()),
+      engine.clock.after(maxConnectionMs, () => socket.destroy()),
     );
   });
   server.on('error', (error) =>
@@ -108,35 +121,15 @@ const tooLarge = (): Error => answer(552, `5.3.4 A mail has at most ${maxMailByt
 class Sessions {
   readonly #service: Service;
   readonly #log: Log;
-  readonly #byAddress = new Map<string, number>();
-  readonly #counted = new Set<string>();
+  readonly #connections: MailConnections;
   readonly #unknown = new WeakMap<SMTPServerSession, number>();
   /** To which application the mail that is being handed over leads. */
   readonly #applications = new WeakMap<SMTPServerSession, string>();
 
-  constructor({ service, log }: MailListenerOptions) {
+  constructor({ service, log }: MailListenerOptions, connections: MailConnections) {
     this.#service = service;
     this.#log = log;
-  }
-
-  connect(session: SMTPServerSession, done: Done): void {
-    const key = addressKey(session.remoteAddress);
-    const open = this.#byAddress.get(key) ?? 0;
-    if (open >= maxOfAddress) {
-      done(answer(421, '4.7.0 Too many connections of your address'));
-      return;
-    }
-    this.#byAddress.set(key, open + 1);
-    this.#counted.add(session.id);
-    done();
-  }
-
-  close(session: SMTPServerSession): void {
-    if (!this.#counted.delete(session.id)) return;
-    const key = addressKey(session.remoteAddress);
-    const open = (this.#byAddress.get(key) ?? 1) - 1;
-    if (open <= 0) this.#byAddress.delete(key);
-    else this.#byAddress.set(key, open);
+    this.#connections = connections;
   }
 
   recipient(address: string, session: SMTPServerSession, done: Done): void {
@@ -179,7 +172,8 @@ class Sessions {
   }
 
   data(stream: AsyncIterable<Buffer>, session: SMTPServerSession, done: Done): void {
-    void settle(this.#takeOrRefuse(stream, session), done);
+    const brought = this.#connections.bring(session.id);
+    void settle(this.#takeOrRefuse(stream, session).finally(brought), done);
   }
 
   async #takeOrRefuse(stream: AsyncIterable<Buffer>, session: SMTPServerSession): Promise<Error | null> {
@@ -196,7 +190,7 @@ class Sessions {
       }
       if (error instanceof MailRefusedError)
         return answer(554, `5.6.0 The mail can't be read: ${error.message}`);
-      if (errorCode(error) === 'ERR_STREAM_PREMATURE_CLOSE')
+      if (['ECONNECTION', 'ERR_STREAM_PREMATURE_CLOSE'].includes(errorCode(error)))
         return answer(421, '4.4.2 The connection broke off');
       this.#log.error({ err: String(error) }, 'a mail could not be taken; its sender keeps it');
       return answer(451, '4.3.0 Try again');
