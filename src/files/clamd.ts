@@ -7,21 +7,32 @@ export type ClamdPlace = { readonly host: string; readonly port: number } | { re
 
 const connectMs = 3_000;
 const silentMs = 30_000;
+/** For all of one file, however it comes on: clamd itself gives up after as long. */
+const maxScanMs = 120_000;
 const maxAnswer = 4_096;
 
-export function createClamdScanner(place: ClamdPlace): Scanner {
+/** @param wholeMs how long one file may take, whatever the scanner takes up and says meanwhile */
+export function createClamdScanner(place: ClamdPlace, wholeMs = maxScanMs): Scanner {
   return {
     place: 'path' in place ? place.path : `${place.host}:${place.port}`,
-    scan: async (bytes) => readVerdict(await converse(place, (socket) => sendStream(socket, bytes))),
+    scan: async (bytes) => readVerdict(await converse(place, wholeMs, (socket) => sendStream(socket, bytes))),
     check: async () => {
-      const answer = await converse(place, (socket) => write(socket, Buffer.from('zPING\0')));
+      const answer = await converse(place, wholeMs, (socket) => write(socket, Buffer.from('zPING\0')));
       if (answer !== 'PONG') throw new Error(`it answered ${JSON.stringify(answer.slice(0, 80))} to PING`);
     },
   };
 }
 
-async function converse(place: ClamdPlace, ask: (socket: Socket) => Promise<void>): Promise<string> {
+async function converse(
+  place: ClamdPlace,
+  wholeMs: number,
+  ask: (socket: Socket) => Promise<void>,
+): Promise<string> {
   const socket = connect(place);
+  const late = setTimeout(
+    () => socket.destroy(new Error(`the scanner took longer than ${wholeMs / 1000} s`)),
+    wholeMs,
+  );
   socket.setTimeout(connectMs, () => socket.destroy(new Error('the scanner does not answer')));
   try {
     await new Promise<void>((resolve, reject) => {
@@ -36,6 +47,7 @@ async function converse(place: ClamdPlace, ask: (socket: Socket) => Promise<void
     const first = await Promise.race([answer, asked]);
     return first ?? (await answer);
   } finally {
+    clearTimeout(late);
     socket.destroy();
   }
 }

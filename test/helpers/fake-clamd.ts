@@ -14,6 +14,8 @@ export class FakeClamd {
   answer: string | null = null;
   /** The bytes that it can't judge, as those of a file that is too large for it. */
   refused: Buffer | null = null;
+  /** Whether it says a byte now and then, and never ends. */
+  trickles = false;
   readonly #sockets = new Set<Socket>();
   #server: Server | null = null;
   #port = 0;
@@ -39,6 +41,11 @@ export class FakeClamd {
     socket.on('close', () => this.#sockets.delete(socket));
     socket.on('error', () => undefined);
     let buffer = Buffer.alloc(0);
+    if (this.trickles) {
+      const trickle = setInterval(() => socket.write('.'), 20);
+      socket.on('close', () => clearInterval(trickle));
+      return;
+    }
     socket.on('data', (chunk: Buffer) => {
       buffer = Buffer.concat([buffer, chunk]);
       if (buffer.toString('latin1') === 'zPING\0') socket.end('PONG\0');

@@ -4,7 +4,9 @@ import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createClamdScanner } from '../../src/files/clamd.ts';
 import { createFolderStore } from '../../src/files/folder-store.ts';
 import { createS3Store } from '../../src/files/s3-store.ts';
 import { checkFiles } from '../../src/cli/files-check.ts';
@@ -185,6 +187,22 @@ describe('a list', () => {
     );
     expect((await walk(() => entry('/'.repeat(8_193))))[1]).toContain('a Key of more than');
   });
+});
+
+test('a scanner that says a little now and then has as long as a scan may take', async () => {
+  const clamd = new FakeClamd();
+  const [host = '', port] = (await clamd.start()).split(':');
+  // It takes nothing up, either.
+  clamd.trickles = true;
+  const scanner = createClamdScanner({ host, port: Number(port) }, 200);
+  try {
+    for (const stretches of [1, 1_000])
+      await expect(
+        scanner.scan(Readable.from(Array<Buffer>(stretches).fill(Buffer.alloc(65_536)))),
+      ).rejects.toThrow('the scanner took longer than 0.2 s');
+  } finally {
+    await clamd.stop();
+  }
 });
 
 describe('a server with a bucket and a scanner', () => {
