@@ -82,11 +82,11 @@ async function sendFile(ctx: Context, service: Service, id: string, trustProxy: 
   }
   const range = readRange(ctx, row.size, etag);
   if (range === 'unsatisfiable') {
-    ctx.status = 416;
     ctx.set('Content-Range', `bytes */${row.size}`);
-    ctx.body = null;
-    ctx.status = 416;
-    return;
+    throw new ServiceError(
+      'range_not_satisfiable',
+      `The file has ${row.size} bytes. Ask for a Range that begins within them.`,
+    );
   }
   const length = range === null ? row.size : range.end - range.start + 1;
   if (ctx.method === 'GET')

@@ -312,8 +312,17 @@ describe('links', () => {
       expect(part.headers.get('content-range')).toBe(`bytes ${from}-${to}/200000`);
       expect(part.bytes.equals(bytes.subarray(from, to + 1)), range).toBe(true);
     }
-    for (const range of ['bytes=200000-', 'bytes=-0'])
-      expect((await download(url, { range })).status, range).toBe(416);
+    for (const range of ['bytes=200000-', 'bytes=-0']) {
+      const { status, headers, bytes: body } = await download(url, { range });
+      expect(status, range).toBe(416);
+      expect(headers.get('content-range')).toBe('bytes */200000');
+      // It holds for this request alone.
+      expect(headers.get('cache-control')).toBe('no-store');
+      expect(JSON.parse(body.toString())).toEqual({
+        error: 'range_not_satisfiable',
+        message: 'The file has 200000 bytes. Ask for a Range that begins within them.',
+      });
+    }
     for (const range of ['bytes=5-2', 'bytes=0-1,4-5', 'lines=1-2', 'bytes=-'])
       expect((await download(url, { range })).bytes.length, range).toBe(200_000);
     expect((await download(url, { range: 'bytes=0-1', 'if-range': '"old"' })).status).toBe(200);
