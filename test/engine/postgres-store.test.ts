@@ -11,17 +11,18 @@ import { openPostgresEngine } from '../../src/engine/postgres/open-postgres.ts';
 import { locksOf } from '../../src/engine/postgres/scopes.ts';
 import { createMigratedDatabase } from '../helpers/contract-engines.ts';
 import { eventually } from '../helpers/eventually.ts';
+import { createTestClock } from '../helpers/clock.ts';
 import type { TestDatabase } from '../helpers/postgres.ts';
 import { releasedEvent } from '../helpers/engine-events.ts';
 
 let database: TestDatabase;
 let nodes: Engine[];
 
-const openNode = (keyCheck = 'key'): Promise<Engine> =>
+const openNode = (keyCheck = 'key', clock = createSystemClock()): Promise<Engine> =>
   openPostgresEngine({
     url: database.url,
     durability: 'normal',
-    clock: createSystemClock(),
+    clock,
     keyCheck,
     as: 'server',
     version: '0',
@@ -140,6 +141,65 @@ describe('several nodes on one database', () => {
 
   it('a key that is not the database’s is refused', async () => {
     await expect(openNode('another')).rejects.toBeInstanceOf(EngineError);
+  });
+});
+
+describe('a change of configuration', () => {
+  /** A node that looks at nothing of its own accord, and in order what it tells of: whose configuration, and events. */
+  async function openListener() {
+    const clock = createTestClock();
+    const node = await openNode('key', clock);
+    nodes.push(node);
+    const told: unknown[] = [];
+    node.store.subscribe(({ events, configuration }) => {
+      if (configuration !== null) told.push(configuration);
+      told.push(...events.map(({ conversation_id }) => conversation_id));
+    });
+    const cutOff = (): Promise<unknown> =>
+      beside(
+        `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'deskbell ${node.nodeId}'`,
+      );
+    return { node, told, clock, cutOff };
+  }
+  const change = (node: Engine | undefined): Promise<void> | undefined =>
+    node?.store.write({ organization: 'o' }, async (tx) => tx.configurationChanged('o'));
+  const emit = (node: Engine | undefined, name: string): Promise<void> | undefined =>
+    node?.store.write(partOf(name), (tx) => tx.emit(releasedEvent(name)));
+
+  it('that was not heard of is told before the events behind it in the log', async () => {
+    const { node, told, cutOff } = await openListener();
+    await cutOff();
+    await change(nodes[0]);
+    await emit(nodes[0], 'after');
+    await eventually(async () => {
+      await node.store.freshConfiguration();
+      expect(told).toContain('after');
+    });
+    expect(told).toEqual(['all', 'after']);
+  });
+
+  it('that was not heard of is told before what the node itself commits behind it', async () => {
+    const { node, told, cutOff } = await openListener();
+    await cutOff();
+    await change(nodes[0]);
+    await eventually(() => emit(node, 'own'));
+    expect(told).toEqual(['all', 'own']);
+  });
+
+  it('that was heard of concerns no one else', async () => {
+    const { node, told, clock } = await openListener();
+    const one = new Set(['o']);
+    for (const heard of [[one], [one, one]]) {
+      await change(nodes[0]);
+      await eventually(() => expect(told).toEqual(heard));
+    }
+    await emit(nodes[0], 'after');
+    await eventually(() => expect(told).toContain('after'));
+    await change(node);
+    clock.advance(1_000);
+    // It travels behind the look that the node has just begun.
+    await node.store.freshConfiguration();
+    expect(told).toEqual([one, one, 'after', one]);
   });
 });
 

@@ -16,16 +16,21 @@ export interface QueuedWrite {
   readonly reject: (error: unknown) => void;
 }
 
+/** How often configuration has ever changed in this database, and the number of `freshConfiguration` for that. */
+export interface CountedChanges {
+  readonly count: number;
+  readonly number: number;
+}
+
 /** What a transaction has committed. */
 export interface Commit {
   readonly events: readonly CommittedEvent[];
   /** Organizations whose configuration changed. */
   readonly configuration: ReadonlySet<string>;
-  /**
-   * How often configuration has ever changed in this database, and the number of `freshConfiguration` for that; null
-   * where this commit changed none.
-   */
-  readonly counted: { readonly count: number; readonly number: number } | null;
+  /** As the transaction found it when it had its locks. */
+  readonly found: CountedChanges;
+  /** With the changes of this commit; null where it made none. */
+  readonly counted: CountedChanges | null;
 }
 
 export interface LaneOptions {
@@ -178,7 +183,7 @@ export class Lane {
     const told = changes || events.length > 0 ? notifyCommit(link, nodeId, configuration) : nothing;
     const ended = link.query(commit);
     const all = Promise.allSettled([counted, logged, told, ended]);
-    if (events.length > 0) committing(all.then(() => undefined));
+    if (events.length > 0 || changes) committing(all.then(() => undefined));
     const failed = (await all).find((one) => one.status === 'rejected');
     if (failed !== undefined) {
       await link.query(rollback).catch(() => undefined);
@@ -192,11 +197,13 @@ export class Lane {
     groupSizes.add(group.length);
     commitMs.add(clock.monotonic() - began);
     for (const answer of answers) answer();
+    const counting = (changed: number): CountedChanges => ({ count: changed, number: numberOf(changed) });
     if (events.length > 0 || changes)
       onCommit({
         events,
         configuration,
-        counted: count === undefined ? null : { count: Number(count), number: numberOf(Number(count)) },
+        found: counting(run.found),
+        counted: count === undefined ? null : counting(Number(count)),
       });
     return 'done';
   }
@@ -230,6 +237,8 @@ class GroupRun {
   /** Why nothing of it can be kept; null: it can. */
   lost: { readonly error: unknown } | null = null;
   readonly numberOf: (count: number) => number;
+  /** How often configuration had changed when the locks were held. */
+  found = 0;
   readonly #link: Link;
   readonly #options: LaneOptions;
 
@@ -248,9 +257,10 @@ class GroupRun {
       this.#link.query(lockScopes, [locks.map(({ id }) => id), locks.map(({ exclusive }) => exclusive)]),
     ];
     for (const one of begun) one.catch((error: unknown) => this.#lose(error));
-    const configurationCount = this.#link
-      .query<{ value: string }>(readConfiguration)
-      .then(({ rows }) => this.numberOf(Number(rows[0]?.value ?? 0)));
+    const configurationCount = this.#link.query<{ value: string }>(readConfiguration).then(({ rows }) => {
+      this.found = Number(rows[0]?.value ?? 0);
+      return this.numberOf(this.found);
+    });
     configurationCount.catch((error: unknown) => this.#lose(error));
     const transaction: Transaction = {
       link: this.#link,

@@ -18,9 +18,9 @@ import { ConfigurationHistory } from '../configuration-history.ts';
 import { StoreUnavailableError } from '../engine.ts';
 import { createHistogram } from '../histogram.ts';
 import { LogFollower } from '../log-follower.ts';
-import { Lane, type Commit, type LaneOptions, type QueuedWrite } from './lane.ts';
+import { Lane, type Commit, type CountedChanges, type LaneOptions, type QueuedWrite } from './lane.ts';
 import { Link, type Statement } from './link.ts';
-import { listenToCommits } from './notices.ts';
+import { listenToCommits, type HeardCommit } from './notices.ts';
 import { clearRemovedRows } from './removed-rows.ts';
 import { readAlone, Reads } from './reads.ts';
 import { locksOf } from './scopes.ts';
@@ -260,15 +260,9 @@ export class PostgresStore implements Store, Maintenance {
   }
 
   /** Another node has committed. */
-  hear({
-    node,
-    configuration: changed,
-  }: {
-    node: string;
-    configuration: CommitNotice['configuration'];
-  }): void {
+  hear({ node, configuration: changed, count }: HeardCommit): void {
     if (this.#closed || node === this.#options.nodeId) return;
-    if (changed !== null) this.#follower.hint([], changed);
+    if (changed !== null) this.#follower.hint([], count === null ? changed : this.#whose(count, changed));
     this.#follower.look();
   }
 
@@ -306,22 +300,46 @@ export class PostgresStore implements Store, Maintenance {
     });
   }
 
-  #onCommit({ events, configuration: organizations, counted }: Commit): void {
+  #onCommit({ events, configuration: organizations, found, counted }: Commit): void {
+    // What others changed before this, and was not heard of, comes before its events.
+    this.#catchUp(found);
     let changed: CommitNotice['configuration'] = null;
     if (counted !== null) {
-      const { count: configurationCount, number } = counted;
-      this.#configurations.note(number, organizations);
-      // Others changed some in between: nothing says whose.
-      changed = configurationCount === this.#configurationCount + 1 ? organizations : 'all';
-      this.#configurationCount = Math.max(this.#configurationCount, configurationCount);
+      this.#configurations.note(counted.number, organizations);
+      changed = this.#whose(counted.count, organizations);
     }
     this.#follower.hint(events, changed);
   }
 
+  /**
+   * Takes a change that is known with its count.
+   * @returns whose it is; all: others changed some in between, and nothing says whose
+   */
+  #whose(count: number, organizations: 'all' | ReadonlySet<string>): 'all' | ReadonlySet<string> {
+    const missed = count > this.#configurationCount + 1;
+    this.#configurationCount = Math.max(this.#configurationCount, count);
+    return missed ? 'all' : organizations;
+  }
+
+  /** Configuration was found changed more often than was heard of: that may be anyone's. */
+  #catchUp({ count, number }: CountedChanges): void {
+    // What was counted before the database lost commits says nothing of it as it is now.
+    if (number !== this.#numberOf(count) || count <= this.#configurationCount) return;
+    this.#configurationCount = count;
+    this.#follower.hint([], 'all');
+  }
+
   async #readLog(after: number): Promise<CommittedEvent[]> {
-    const rows = await this.#reads.read(({ repositories }) => repositories.events.after(after, logPageSize));
+    const numberOf = this.#numbering();
+    const [rows, changes] = await this.#reads.read(({ repositories: { events, meta } }) =>
+      Promise.all([events.after(after, logPageSize), meta.get('configuration')]),
+    );
     // Own events are known with their payload as soon as their commit is answered: what may be among these is waited for.
     await Promise.all(this.#committing);
+    // Whose right has ended before one of these events must not be sent it, though nothing was heard of that: each
+    // connection has an order of its own.
+    const count = Number(changes ?? 0);
+    this.#catchUp({ count, number: numberOf(count) });
     return rows.map((row) => ({ ...row, own: false }));
   }
 
@@ -363,10 +381,7 @@ export class PostgresStore implements Store, Maintenance {
     const { last, count } = rows[0] ?? { last: 0, count: 0 };
     await Promise.all(this.#committing);
     if (last < known) return this.#startOver(last, count);
-    if (count > this.#configurationCount) {
-      this.#configurationCount = count;
-      this.#follower.hint([], 'all');
-    }
+    this.#catchUp({ count, number: this.#numberOf(count) });
     if (last > this.#follower.position) this.#follower.look();
   }
 
