@@ -51,6 +51,9 @@ async function settled(person: TestClient, query = ''): Promise<TestSocket> {
   return socket;
 }
 
+/** What a server counts by itself, or is watched at, is asked of one of them, also where there are several. */
+const firstServer = (): TestApp => ({ ...app, url: app.urls[0] ?? app.url });
+
 /**
  * Waits until so many joins were told to wait for the next second. A limiter that is asked over a connection says so some
  * time after it has let the last one in: a clock that moves before that wakes nothing.
@@ -272,7 +275,7 @@ describe('floods', () => {
   });
 
   it('paces a client that joins all its rooms again, and lets it into each', async () => {
-    const visitor = createVisitor(app, acme.application);
+    const visitor = createVisitor(firstServer(), acme.application);
     const rooms: { conversationId: string; lastMessageId: string }[] = [];
     for (let index = 0; index < 30; index += 1) {
       const conversationId = await createConversation(visitor);
@@ -315,7 +318,7 @@ describe('floods', () => {
   });
 
   it('bounds what catching up costs', async () => {
-    const visitor = createVisitor(app, acme.application);
+    const visitor = createVisitor(firstServer(), acme.application);
     const conversationId = await createConversation(visitor);
     for (let index = 0; index < 20; index += 1) await createMessage(visitor, conversationId);
     const socket = await settled(visitor);
@@ -355,7 +358,7 @@ describe('floods', () => {
   });
 
   it('reads no large frames of a user after too many that are no messages, with small ones in between or without', async () => {
-    const visitor = createVisitor(app, acme.application);
+    const visitor = createVisitor(firstServer(), acme.application);
     const conversationId = await createConversation(visitor);
     const several = [await settled(visitor), await settled(visitor), await settled(visitor)] as const;
     app.clock.advance(1_001);
@@ -392,18 +395,19 @@ describe('floods', () => {
   }
 
   it('bounds the plain frames of a user, however many connections there are', async () => {
-    const visitor = createVisitor(app, acme.application);
+    const visitor = createVisitor(firstServer(), acme.application);
     const several = [await settled(visitor), await settled(visitor), await settled(visitor)];
     app.clock.advance(1_001);
     expect(await refusedOf(several, 205)).toBe(15);
     // Another one is not held up.
-    await expectAlive(await settled(createVisitor(app, acme.application)));
+    await expectAlive(await settled(createVisitor(firstServer(), acme.application)));
   });
 
   it('bounds the plain frames of an address, however many visitors it is', async () => {
     const several: TestSocket[] = [];
-    for (let at = 0; at < 11; at += 1) several.push(await settled(createVisitor(app, acme.application)));
-    const member = await settled(await createMember(app, 'acme'));
+    for (let at = 0; at < 11; at += 1)
+      several.push(await settled(createVisitor(firstServer(), acme.application)));
+    const member = await settled(await createMember(firstServer(), 'acme'));
     app.clock.advance(1_001);
     expect(await refusedOf(several, 274)).toBe(14);
     await expectAlive(member);
@@ -436,8 +440,7 @@ function clientFrame(opcode: number, payload: Buffer): Buffer {
 
 describe('who does not read', () => {
   it('is cut off with 4408 while the others hear everything', async () => {
-    // The server that is looked at below.
-    const visitor = createVisitor({ ...app, url: app.urls[0] ?? app.url }, acme.application);
+    const visitor = createVisitor(firstServer(), acme.application);
     const member = await createMember(app, 'acme');
     const conversationId = await createConversation(visitor);
     await member.call('POST', `/conversations/${conversationId}/accept`);
