@@ -11,6 +11,7 @@ import type {
 import { canReceive, leavesItsRoom } from '../services/core/audience.ts';
 import { loadPayloads } from '../services/core/event-log.ts';
 import { computeSlice } from '../services/core/slices.ts';
+import { sizeLimits } from '../protocol/codes.ts';
 import type { Mode } from '../protocol/entities.ts';
 import type { ServerFrame } from '../protocol/events.ts';
 import type { Service } from '../services/service.ts';
@@ -21,6 +22,8 @@ import { writeEvent, writeFrame } from './frames.ts';
 const retryMs = 1_000;
 /** Payloads that are read at once. */
 const pageSize = 500;
+/** A little longer than the server of who types waits: its word comes first, unless it was killed or cut off. */
+const typingLapseMs = sizeLimits.typingLapseMs + 2_000;
 
 const noConnections: ReadonlySet<Connection> = new Set();
 
@@ -38,6 +41,8 @@ export class Hub {
   readonly #rooms = new Map<string, Set<Connection>>();
   /** By organization, connections whose rights are to be checked again: each once, however often configuration changes. */
   readonly #doubtful = new Map<string, Set<Connection>>();
+  /** How to cancel the lapse of typing that the rooms here were told of, by conversation and user. */
+  readonly #typing = new Map<string, () => void>();
   /** Events that wait for a payload, with all that come after them. */
   readonly #waiting: CommittedEvent[] = [];
   #loading = false;
@@ -60,6 +65,8 @@ export class Hub {
 
   stop(): void {
     this.#waiting.length = 0;
+    for (const cancel of this.#typing.values()) cancel();
+    this.#typing.clear();
     for (const unsubscribe of this.#unsubscribe.splice(0)) unsubscribe();
   }
 
@@ -122,8 +129,16 @@ export class Hub {
         connection.push((bytes ??= writeFrame(frame)));
   }
 
-  /** Tells the others in a room that a participant types, or stopped. */
-  #sendTyping({ organizationId, conversationId, userId, userName, senderRole, active }: TypingSignal): void {
+  /** Tells the others in a room that a participant types, or stopped. It ends also where no one says so any more. */
+  #sendTyping(signal: TypingSignal): void {
+    const { organizationId, conversationId, userId, userName, senderRole, active } = signal;
+    const key = `${conversationId} ${userId}`;
+    this.#typing.get(key)?.();
+    this.#typing.delete(key);
+    if (active && this.#rooms.has(conversationId)) {
+      const lapse = (): void => this.#sendTyping({ ...signal, active: false });
+      this.#typing.set(key, this.#service.engine.clock.after(typingLapseMs, lapse));
+    }
     const frame = writeFrame(
       active
         ? { type: 'typing:start', payload: { conversationId, userId, userName, senderRole } }

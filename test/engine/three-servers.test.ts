@@ -1,6 +1,7 @@
 // Three servers on one PostgreSQL database, and people who are at all of them at once: what one server does holds at the
 // others in the very next request, is heard there, and is counted over all of them.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sizeLimits } from '../../src/protocol/codes.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { connectSocket, type TestSocket } from '../helpers/client.ts';
 import { eventually } from '../helpers/eventually.ts';
@@ -214,6 +215,33 @@ describe('who is there', () => {
     expect(socket.all('presence')).toEqual([]);
     await other.close();
     await socket.receives('presence', ({ online }) => online === false);
+    await socket.close();
+  });
+});
+
+describe('typing', () => {
+  it('lapses where the server of who types says no more', async () => {
+    const visitor = visitorAt(1);
+    const conversationId = await createConversation(visitor);
+    const socket = await visitor.connect();
+    socket.send('room:join', { conversationId });
+    await socket.receives('room:joined');
+    // As a server tells of it that is killed then.
+    server(0).service.engine.signals.send({
+      type: 'typing',
+      organizationId: acme.id,
+      conversationId,
+      userId: admin.id,
+      userName: 'Ada',
+      senderRole: 'operator',
+      active: true,
+    });
+    await socket.receives('typing:start');
+    server(0).clock.advance(sizeLimits.typingLapseMs);
+    await socket.drain();
+    expect(socket.all('typing:stop')).toEqual([]);
+    server(0).clock.advance(5_000);
+    await socket.receives('typing:stop', ({ userId }) => userId === admin.id);
     await socket.close();
   });
 });
