@@ -6,6 +6,7 @@ import * as entity from '../entities.ts';
 import { queueQuery } from '../queue.ts';
 import { exactText, text } from '../text.ts';
 import {
+  adminPageInput,
   attachments,
   clientMessageId,
   cookie,
@@ -278,8 +279,8 @@ export const staffOperations = {
     errors: [],
     who: 'operator',
     rest: ['GET', '/staff/members'],
-    input: noInput,
-    output: z.object({ members: z.array(entity.colleague) }),
+    input: z.object({ ...adminPageInput }),
+    output: z.object({ members: z.array(entity.colleague), ...listOutput }),
   }),
   'staff.stats': defineOperation({
     summary: 'How much was asked and how fast it was answered',

@@ -69,14 +69,23 @@ export async function listMembers(
 }
 
 /** The members that are not disabled, for any member: no address, only whom one works with. */
-export async function listColleagues({ actor, service }: MemberCall): Promise<Output<'staff.members.list'>> {
+export async function listColleagues(
+  { actor, service }: MemberCall,
+  input: Input<'staff.members.list'>,
+): Promise<Output<'staff.members.list'>> {
   const { store, presence } = service.engine;
   const all = await store.read(({ repositories }) =>
     repositories.members.byOrganization(actor.organizationId),
   );
-  const rows = all.filter((row) => row.disabled_at === null);
-  const present = await presence.present(rows.map(({ id }) => id));
-  return { members: rows.map(({ id, name, role }) => ({ id, name, role, online: present.has(id) })) };
+  const { page, ...counts } = paginate(
+    all.filter((row) => row.disabled_at === null),
+    input,
+  );
+  const present = await presence.present(page.map(({ id }) => id));
+  return {
+    members: page.map(({ id, name, role }) => ({ id, name, role, online: present.has(id) })),
+    ...counts,
+  };
 }
 
 /**
