@@ -52,6 +52,8 @@ export const socketText = `Frames are JSON text of the form \`{type, payload}\`.
 
 A connection that may not come in gets one \`error\` frame and is closed. Keep the id of the last message received; after a disconnect connect again with growing pauses (1 s up to 30 s), send \`room:join\` with it as \`lastMessageId\`, and take in what \`messages:sync\` brings. Send \`ping\` about every 30 seconds.`;
 
+export const fileLinkText = `The \`url\` of an attachment is such a link. It needs no credential, any page may read what it names, and it holds for an hour at least: read the message again for a new one. A link that is over is a 403, one that was never given out a 404. PNG, JPEG, GIF, WebP and AVIF come \`inline\`, everything else as an \`attachment\`.`;
+
 export const clientFrameTexts: Readonly<Record<ClientFrame['type'], string>> = {
   'room:join':
     'Join a conversation to receive its messages; with `lastMessageId` first what was missed. `echo: true`: own messages from elsewhere too.',

@@ -7,7 +7,14 @@ import { operationNames, operationRow } from '../protocol/operations.ts';
 import * as webhooks from '../protocol/webhooks.ts';
 import { describeOperation, errorResponses } from './openapi-operations.ts';
 import { errorSchema, jsonSchema, type Definitions, type JsonObject } from './openapi-schemas.ts';
-import { clientFrameTexts, overview, serverFrameTexts, socketText, webhookText } from './openapi-texts.ts';
+import {
+  clientFrameTexts,
+  fileLinkText,
+  overview,
+  serverFrameTexts,
+  socketText,
+  webhookText,
+} from './openapi-texts.ts';
 
 export type { Json, JsonObject } from './openapi-schemas.ts';
 
@@ -84,7 +91,7 @@ export function openApiDocument(): JsonObject {
     },
     servers: [{ url: '/', description: 'The server that this came from.' }],
     tags,
-    paths: { ...paths, [socketPath]: socket, ...servicePaths },
+    paths: { ...paths, [fileLinkPath]: fileLinkItem, [socketPath]: socket, ...servicePaths },
     webhooks: webhookItems,
     components: {
       schemas: Object.fromEntries([...definitions].toSorted(([one], [other]) => (one < other ? -1 : 1))),
@@ -109,7 +116,10 @@ function socketPathItem(definitions: Definitions): JsonObject {
       tags: ['WebSocket'],
       security: [],
       parameters: [{ name: 'token', in: 'query', required: true, schema: { type: 'string' } }],
-      responses: { '101': { description: 'Switched to WebSocket.' } },
+      responses: {
+        '101': { description: 'Switched to WebSocket.' },
+        ...errorResponses(['upgrade_required', 'rate_limit_exceeded', 'unavailable']),
+      },
       'x-websocket': {
         clientFrames: client,
         serverFrames: Object.fromEntries(
@@ -126,6 +136,33 @@ function socketPathItem(definitions: Definitions): JsonObject {
     },
   };
 }
+
+const bytes: JsonObject = { content: { '*/*': { schema: {} } } };
+
+/** The `url` of an attachment. No operation of the table: what it answers is no JSON. */
+const fileLinkPath = `${visitorApiPrefix}/files/{fileId}`;
+const fileLinkItem: JsonObject = {
+  get: {
+    operationId: 'files.download',
+    summary: 'Read a file of a message by its link',
+    description: fileLinkText,
+    tags: ['Visitors'],
+    security: [],
+    parameters: [
+      { name: 'fileId', in: 'path', required: true, schema: { type: 'string', format: 'uuid' } },
+      { name: 'expires', in: 'query', required: true, schema: { type: 'string' } },
+      { name: 'signature', in: 'query', required: true, schema: { type: 'string' } },
+      { name: 'Range', in: 'header', required: false, schema: { type: 'string' } },
+    ],
+    responses: {
+      '200': { description: 'The file, as it is.', ...bytes },
+      '206': { description: 'The part of it that `Range` asks for.', ...bytes },
+      '304': { description: 'Not changed since the ETag that was sent.' },
+      '416': { description: 'The file is not as long; `Content-Range` says how long it is.' },
+      ...errorResponses(['forbidden', 'not_found', 'rate_limit_exceeded', 'unavailable']),
+    },
+  },
+};
 
 function serviceOperation(
   operationId: string,
@@ -161,10 +198,10 @@ const servicePaths: JsonObject = {
   ),
   '/metrics': serviceOperation(
     'metrics',
-    'Read what is counted, as Prometheus text: from the same machine, or with the session of an admin',
+    'Read what is counted, as Prometheus text: from the same machine, or with the token in DESKBELL_METRICS_TOKEN',
     'text/plain',
     { type: 'string' },
-    errorResponses(['unauthorized', 'forbidden', 'not_found']),
+    errorResponses(['unauthorized', 'not_found', 'rate_limit_exceeded']),
   ),
   '/openapi.json': serviceOperation('openapi', 'This document', 'application/json', { type: 'object' }),
   '/docs': serviceOperation('docs', 'This document, for people', 'text/html', { type: 'string' }),

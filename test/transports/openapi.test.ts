@@ -91,7 +91,15 @@ const described = (method: string, path: string): Operation =>
 describe('the document', () => {
   it('is OpenAPI 3.1 with every route in it, and none that is no route', () => {
     expect(document.openapi).toBe('3.1.0');
-    const own = ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs', '/api/v1/ws'];
+    const own = [
+      '/healthz',
+      '/readyz',
+      '/metrics',
+      '/openapi.json',
+      '/docs',
+      '/api/v1/ws',
+      '/api/v1/files/{fileId}',
+    ];
     const listed = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
     );
@@ -167,6 +175,28 @@ describe('the document', () => {
       compile(post.requestBody!.content['application/json']!.schema);
     for (const frame of Object.values(document.paths['/api/v1/ws']!['get']!['x-websocket']!.clientFrames))
       compile(frame.payload ?? {});
+  });
+
+  it('has how many there are, and which page it is, in every list', () => {
+    // A history counts nothing; the others are a part of one thing, and whole.
+    const without = [
+      'GET /api/v1/conversations/{conversationId}/messages',
+      'GET /api/v1/staff/conversations/{conversationId}/messages',
+      'GET /api/v1/staff/views/counts',
+      'GET /api/v1/staff/push',
+      'GET /api/v1/admin/visitors/{visitorId}',
+      'GET /api/v1/admin/applications/{applicationId}/synonyms',
+      'GET /api/v1/admin/knowledge/{documentId}/questions',
+      'GET /api/v1/admin/email',
+    ];
+    const uncounted = Object.entries(document.paths).flatMap(([path, { get }]) => {
+      const schema = get?.responses['200']?.content?.['application/json']?.schema;
+      const properties = (schema?.['properties'] ?? {}) as Readonly<Record<string, Schema>>;
+      const isList = Object.values(properties).some(({ type }) => type === 'array');
+      const isCounted = ['total', 'limit', 'offset'].every((field) => field in properties);
+      return isList && !isCounted ? [`GET ${path}`] : [];
+    });
+    expect(uncounted.toSorted()).toEqual(without.toSorted());
   });
 
   it('is open to any page, kept for a while, compressed, and the same from the command line', async () => {
@@ -455,6 +485,41 @@ describe('what the service answers', () => {
       const { file } = (await check(person, 'POST', path, { any: 'bytes' })).body;
       expect((await check(person, 'GET', `${path}/${file.id}/state`)).body.file).toEqual(file);
     }
+  });
+
+  it('is what the document says where no operation of the table answers', async () => {
+    const { file } = (await check(visitor, 'POST', '/api/v1/files', { any: 'bytes' })).body;
+    const opened = await check(visitor, 'POST', '/api/v1/conversations', {});
+    const sent = await check(
+      visitor,
+      'POST',
+      `/api/v1/conversations/${opened.body.conversation.id}/messages`,
+      {
+        content: 'see this',
+        attachments: [file.id],
+      },
+    );
+    const link = new URL(sent.body.message.attachments[0].url);
+    expect(link.pathname).toBe(`/api/v1/files/${file.id}`);
+    const ofFiles = described('GET', '/api/v1/files/:fileId');
+    const inQuery = ofFiles.parameters!.filter((parameter) => parameter.in === 'query');
+    expect([...link.searchParams.keys()].toSorted()).toEqual(inQuery.map(({ name }) => name).toSorted());
+    const whole = await plainRequest(link.href);
+    for (const [headers, status] of [
+      [{}, 200],
+      [{ range: 'bytes=0-1' }, 206],
+      [{ range: 'bytes=999-' }, 416],
+      [{ 'if-none-match': whole.headers.etag! }, 304],
+    ] as const) {
+      expect((await plainRequest(link.href, headers)).status).toBe(status);
+      expect(Object.keys(ofFiles.responses)).toContain(String(status));
+    }
+    expect((await plainRequest(`${app.url}${link.pathname}`)).status).toBe(404);
+    expect((await plainRequest(`${app.url}/api/v1/ws`)).status).toBe(426);
+    expect(Object.keys(described('GET', '/api/v1/ws').responses)).toContain('426');
+    // No member's session reads it: it is the server's owner's.
+    expect(described('GET', '/metrics').summary).toContain('DESKBELL_METRICS_TOKEN');
+    expect(Object.keys(described('GET', '/metrics').responses)).not.toContain('403');
   });
 
   it('is what the document says of order in the queue', async () => {
