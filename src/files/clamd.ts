@@ -11,7 +11,7 @@ const silentMs = 30_000;
 const maxScanMs = 120_000;
 const maxAnswer = 4_096;
 
-/** @param wholeMs how long one file may take, whatever the scanner takes up and says meanwhile */
+/** @param wholeMs how long one file may take, whatever the scanner takes up and says */
 export function createClamdScanner(place: ClamdPlace, wholeMs = maxScanMs): Scanner {
   return {
     place: 'path' in place ? place.path : `${place.host}:${place.port}`,

@@ -158,8 +158,13 @@ const fileLinkItem: JsonObject = {
       '200': { description: 'The file, as it is.', ...bytes },
       '206': { description: 'The part of it that `Range` asks for.', ...bytes },
       '304': { description: 'Not changed since the ETag that was sent.' },
-      '416': { description: 'The file is not as long; `Content-Range` says how long it is.' },
-      ...errorResponses(['forbidden', 'not_found', 'rate_limit_exceeded', 'unavailable']),
+      ...errorResponses([
+        'forbidden',
+        'not_found',
+        'range_not_satisfiable',
+        'rate_limit_exceeded',
+        'unavailable',
+      ]),
     },
   },
 };
