@@ -44,27 +44,35 @@ function App(): JSX.Element | null {
   );
 }
 
-function LazySignIn(): JSX.Element | null {
-  const [SignIn, setSignIn] = useState<ComponentType<SignInProps> | null>(null);
+/** A page that is fetched when it is first drawn, or what stands in its place where it can't be had; null: on its way. */
+function usePage<P>(load: () => Promise<ComponentType<P>>): ComponentType<P> | null {
+  const [page, setPage] = useState<ComponentType<P> | null>(null);
   useEffect(() => {
-    withWords(import('./sign-in.tsx')).then(
-      (loaded) => setSignIn(() => loaded.SignIn),
-      () => toast(t('pageNotLoaded'), 'bad'),
+    withWords(load()).then(
+      (loaded) => setPage(() => loaded),
+      () => setPage(() => NotLoaded),
     );
   }, []);
+  return page;
+}
+
+function NotLoaded(): JSX.Element {
+  return (
+    <p class="starting" role="alert">
+      {t('pageNotLoaded')}
+    </p>
+  );
+}
+
+function LazySignIn(): JSX.Element | null {
+  const SignIn = usePage<SignInProps>(async () => (await import('./sign-in.tsx')).SignIn);
   return SignIn === null ? null : (
     <SignIn note={signedOutNote.value} organization={namedOrganization()} onDone={signedIn} />
   );
 }
 
 function LazyInvitation({ link, token }: Pick<InvitationProps, 'link' | 'token'>): JSX.Element | null {
-  const [Invitation, setInvitation] = useState<ComponentType<InvitationProps> | null>(null);
-  useEffect(() => {
-    withWords(import('./invitation.tsx')).then(
-      (loaded) => setInvitation(() => loaded.Invitation),
-      () => toast(t('pageNotLoaded'), 'bad'),
-    );
-  }, []);
+  const Invitation = usePage<InvitationProps>(async () => (await import('./invitation.tsx')).Invitation);
   return Invitation === null ? null : (
     // A page of its own: another member may be signed in here, whose desk must not go on under the new session.
     <Invitation
@@ -77,13 +85,7 @@ function LazyInvitation({ link, token }: Pick<InvitationProps, 'link' | 'token'>
 }
 
 function LazySettings(): JSX.Element {
-  const [Settings, setSettings] = useState<ComponentType | null>(null);
-  useEffect(() => {
-    withWords(import('./settings/settings.tsx')).then(
-      (loaded) => setSettings(() => loaded.Settings),
-      () => toast(t('pageNotLoaded'), 'bad'),
-    );
-  }, []);
+  const Settings = usePage(async () => (await import('./settings/settings.tsx')).Settings);
   return Settings === null ? (
     <main class="settings-page">
       <p class="loading">{t('loading')}</p>

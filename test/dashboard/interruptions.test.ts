@@ -157,4 +157,25 @@ describe('no network', () => {
     await page.getByRole('log').getByText('second without a network').waitFor();
     expect(await stored()).toEqual([...before, 'first without a network', 'second without a network']);
   });
+
+  it('a page that was opened without it is there once the network is', async () => {
+    const { page } = desk;
+    await page.evaluate(
+      `new Promise((resolve) => {
+        const { serviceWorker } = navigator;
+        if (serviceWorker.controller !== null) return resolve();
+        serviceWorker.addEventListener('controllerchange', () => resolve());
+      })`,
+    );
+    await page.context().setOffline(true);
+    const asked = page.waitForRequest(/\/assets\/settings-/);
+    await page.evaluate(`location.hash = '#/settings/members'`);
+    await asked;
+    // Long enough for it to fail, most of the time.
+    await page.evaluate(`fetch('/api/v1/staff/me').catch(() => null)`);
+    await page.context().setOffline(false);
+    const members = page.getByRole('heading', { name: 'Members' }).first();
+    await eventually(async () => expect(await members.isVisible()).toBe(true));
+    await page.evaluate(`location.hash = '#/'`);
+  });
 });

@@ -14,7 +14,7 @@ export const words: FirstWords = {
   signOut: 'تسجيل الخروج',
   inbox: 'الوارد',
   settings: 'الإعدادات',
-  pageNotLoaded: 'تعذّر تحميل هذه الصفحة. تحقق من الاتصال وافتحها مرة أخرى.',
+  pageNotLoaded: 'تعذّر تحميل هذه الصفحة. تحقق من الاتصال وأعد تحميلها.',
   account: 'الحساب',
   thisDevice: 'هذا الجهاز',
   offline: 'لا يوجد اتصال. ما تكتبه يُحفظ ويُرسل لاحقًا.',

@@ -14,8 +14,7 @@ export const words: FirstWords = {
   signOut: 'Abmelden',
   inbox: 'Eingang',
   settings: 'Einstellungen',
-  pageNotLoaded:
-    'Diese Seite konnte nicht geladen werden. Prüfen Sie die Verbindung und öffnen Sie sie erneut.',
+  pageNotLoaded: 'Diese Seite konnte nicht geladen werden. Prüfen Sie die Verbindung und laden Sie sie neu.',
   account: 'Konto',
   thisDevice: 'Dieses Gerät',
   offline: 'Keine Verbindung. Was Sie schreiben, wird aufgehoben und später gesendet.',

@@ -18,7 +18,7 @@ const own = {
   // The frame.
   inbox: 'Inbox',
   settings: 'Settings',
-  pageNotLoaded: 'This page could not be loaded. Check the connection and open it again.',
+  pageNotLoaded: 'This page could not be loaded. Check the connection and reload it.',
   account: 'Account',
   thisDevice: 'This device',
   offline: 'No connection. What you write is kept and sent later.',

@@ -14,7 +14,7 @@ export const words: FirstWords = {
   signOut: 'Cerrar sesión',
   inbox: 'Bandeja',
   settings: 'Ajustes',
-  pageNotLoaded: 'No se pudo cargar esta página. Compruebe la conexión y ábrala de nuevo.',
+  pageNotLoaded: 'No se pudo cargar esta página. Compruebe la conexión y vuelva a cargarla.',
   account: 'Cuenta',
   thisDevice: 'Este dispositivo',
   offline: 'Sin conexión. Lo que escriba se guarda y se envía después.',

@@ -14,7 +14,7 @@ export const words: FirstWords = {
   signOut: 'Se déconnecter',
   inbox: 'Réception',
   settings: 'Réglages',
-  pageNotLoaded: 'Cette page n’a pas pu être chargée. Vérifiez la connexion et rouvrez-la.',
+  pageNotLoaded: 'Cette page n’a pas pu être chargée. Vérifiez la connexion et rechargez-la.',
   account: 'Compte',
   thisDevice: 'Cet appareil',
   offline: 'Pas de connexion. Ce que vous écrivez est gardé et envoyé plus tard.',

@@ -14,7 +14,7 @@ export const words: FirstWords = {
   signOut: 'Esci',
   inbox: 'In arrivo',
   settings: 'Impostazioni',
-  pageNotLoaded: 'Impossibile caricare la pagina. Controlli la connessione e la riapra.',
+  pageNotLoaded: 'Impossibile caricare la pagina. Controlli la connessione e la ricarichi.',
   account: 'Account utente',
   thisDevice: 'Questo dispositivo',
   offline: 'Nessuna connessione. Ciò che scrive viene conservato e inviato più tardi.',

@@ -14,7 +14,7 @@ export const words: FirstWords = {
   signOut: 'Uitloggen',
   inbox: 'Inbox',
   settings: 'Instellingen',
-  pageNotLoaded: 'Deze pagina kon niet worden geladen. Controleer de verbinding en open haar opnieuw.',
+  pageNotLoaded: 'Deze pagina kon niet worden geladen. Controleer de verbinding en laad haar opnieuw.',
   account: 'Uw account',
   thisDevice: 'Dit apparaat',
   offline: 'Geen verbinding. Wat u schrijft, wordt bewaard en later verzonden.',

@@ -14,7 +14,7 @@ export const words: FirstWords = {
   signOut: 'Wyloguj się',
   inbox: 'Skrzynka',
   settings: 'Ustawienia',
-  pageNotLoaded: 'Nie udało się wczytać tej strony. Sprawdź połączenie i otwórz ją ponownie.',
+  pageNotLoaded: 'Nie udało się wczytać tej strony. Sprawdź połączenie i wczytaj ją ponownie.',
   account: 'Konto użytkownika',
   thisDevice: 'To urządzenie',
   offline: 'Brak połączenia. To, co napiszesz, zostanie zachowane i wysłane później.',

@@ -14,7 +14,7 @@ export const words: FirstWords = {
   signOut: 'Terminar sessão',
   inbox: 'Entrada',
   settings: 'Definições',
-  pageNotLoaded: 'Não foi possível carregar esta página. Verifique a ligação e abra-a de novo.',
+  pageNotLoaded: 'Não foi possível carregar esta página. Verifique a ligação e recarregue-a.',
   account: 'Conta',
   thisDevice: 'Este dispositivo',
   offline: 'Sem ligação. O que escrever é guardado e enviado mais tarde.',

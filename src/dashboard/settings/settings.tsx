@@ -4,7 +4,6 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { session } from '../api.ts';
 import { titlePage } from '../page-title.ts';
 import { go, hrefOf, route } from '../router.ts';
-import { toast } from '../ui/toast.tsx';
 import css from '../styles/settings.css';
 import { adopt } from '../ui/adopt.ts';
 import '../ui/form-look.ts';
@@ -22,14 +21,23 @@ function pagesFor(isAdmin: boolean): readonly SettingsPage[] {
 }
 
 export function Settings(): JSX.Element | null {
-  const [ready, setReady] = useState(false);
+  const [state, setState] = useState<'loading' | 'ready' | 'failed'>('loading');
   useEffect(() => {
     loadSettingsWords().then(
-      () => setReady(true),
-      () => toast(t('pageNotLoaded'), 'bad'),
+      () => setState('ready'),
+      () => setState('failed'),
     );
   }, []);
-  return ready ? <Frame /> : <p class="loading">{t('loading')}</p>;
+  if (state === 'ready') return <Frame />;
+  return state === 'loading' ? <p class="loading">{t('loading')}</p> : <NotLoaded />;
+}
+
+function NotLoaded(): JSX.Element {
+  return (
+    <p class="callout bad" role="alert">
+      {t('pageNotLoaded')}
+    </p>
+  );
 }
 
 function Frame(): JSX.Element {
@@ -112,9 +120,7 @@ function OpenPage({ page, rest, readOnly }: OpenPageProps): JSX.Element {
         </p>
       ) : null}
       {failed ? (
-        <p class="callout bad" role="alert">
-          {t('pageNotLoaded')}
-        </p>
+        <NotLoaded />
       ) : Page === null ? (
         <p class="loading" role="status">
           {t('loading')}

@@ -1,6 +1,9 @@
 // The dashboard's service worker: its text, made from the names of the files that make up the shell. It keeps the shell
 // only, so that the dashboard opens without a network, and shows pushes; it never sees to an answer of the API.
 
+/** How long a file is waited for. Browsers end a worker that has one thing to do for five minutes. */
+const longestWaitMs = 4 * 60_000;
+
 /**
  * @param version another one for every build
  * @param shell paths relative to the worker's own address: the page first, then the files that it needs to start
@@ -28,12 +31,27 @@ self.addEventListener('activate', (event) => {
   );
 });
 
+// A browser remembers, as long as its page is open, that a script could not be had, and asks no more. So the answer waits
+// for the network and for a server that starts again, but not so long that the browser ends the worker.
+async function whenReachable(request) {
+  for (let wait = 500, waited = 0; ; wait = Math.min(wait * 2, 8000)) {
+    try {
+      const response = await fetch(request);
+      if (![502, 503, 504].includes(response.status) || waited > ${longestWaitMs}) return response;
+    } catch (error) {
+      if (waited > ${longestWaitMs}) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, wait));
+    waited += wait;
+  }
+}
+
 // A name with a hash never means anything else: what is kept of it is right for ever.
 async function asset(request) {
   const cache = await caches.open(cacheName);
   const kept = await cache.match(request, { ignoreVary: true });
   if (kept) return kept;
-  const response = await fetch(request);
+  const response = await whenReachable(request);
   if (response.ok) await cache.put(request, response.clone());
   return response;
 }
