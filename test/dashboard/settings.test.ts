@@ -3,6 +3,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { fieldProblem } from '../../src/dashboard/settings/field-problems.ts';
 import { axeViolations } from '../helpers/axe.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startApp, type TestApp } from '../helpers/app.ts';
@@ -209,6 +210,55 @@ describe('what is written', () => {
       expect(await page.getByLabel('Present password').getAttribute('aria-invalid')).toBe('true');
     });
     expect(await page.getByLabel('New password').inputValue()).toBe('a new pass phrase');
+  });
+
+  it('is called wrong in the reader’s language', async () => {
+    const { page } = await visit('members', { locale: 'de-DE' });
+    const form = page.locator('form').filter({ has: page.getByLabel('Passwort') });
+    await form.getByLabel('E-Mail-Adresse').fill('no address');
+    await form.getByLabel('Passwort').fill('short');
+    await form.getByRole('button').click();
+    await form.locator('[aria-invalid=true]').first().waitFor();
+    expect(await form.locator('.field .problem').allInnerTexts()).toEqual([
+      'Bitte ausfüllen.',
+      'Schreiben Sie eine E-Mail-Adresse, etwa name@example.com.',
+      'Mindestens 8 Zeichen.',
+    ]);
+  });
+
+  it('is called wrong in no words of the server’s, where it is often wrong', async () => {
+    const admin = (method: string, path: string, body: object): ReturnType<typeof request> =>
+      request(app.url, method, `/api/v1/admin${path}`, { authorization: `Bearer ${ann.token}` }, body);
+    const answers = [
+      await admin('POST', '/members', { name: '', email: 'x', role: 'operator' }),
+      await admin('POST', '/members', {
+        name: 'A'.repeat(101),
+        email: 'x',
+        password: 'short',
+        role: 'admin',
+      }),
+      await admin('POST', '/members', {
+        name: 'A',
+        email: 'a@b.example',
+        password: 'password',
+        role: 'admin',
+      }),
+      await admin('PATCH', `/applications/${acme.application.id}`, {
+        appearance: { colors: { primary: 'red' }, logo: 'http://shop.example/logo.png' },
+        behavior: { timezone: 'Mars' },
+        email: { afterMinutes: 1441 },
+        locale: 'no tag',
+      }),
+      await admin('POST', '/webhooks', { url: 'http://shop.example' }),
+      await admin('POST', '/webhooks', { url: 'https://127.0.0.1' }),
+      await ann.call('POST', '/blocks', { address: '999' }),
+      await ann.call('POST', '/canned-replies', { shortcut: 'a b', content: '' }),
+    ];
+    const said = answers.flatMap(({ body }) =>
+      (body.details as { message: string }[]).map(({ message }) => message),
+    );
+    expect(said.length).toBeGreaterThanOrEqual(15);
+    expect(said.filter((one) => fieldProblem(one) === null)).toEqual([]);
   });
 
   it('of one’s language is spoken at once, and after the next sign-in on another device', async () => {

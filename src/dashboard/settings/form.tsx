@@ -2,8 +2,10 @@
 // Nothing that was written is lost when saving fails.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { t } from '../words.ts';
 import { Button } from '../ui/button.tsx';
 import { Checkbox, Field, Select, TextArea } from '../ui/field.tsx';
+import { fieldProblem } from './field-problems.ts';
 import { sayDone } from './parts.tsx';
 import { problemOf, RestError } from './rest.ts';
 import { useUnsavedGuard } from './unsaved.tsx';
@@ -102,6 +104,13 @@ function toBody(fields: readonly FieldSpec[], values: Values): object {
   );
 }
 
+/** What the server says of a field, in the reader's language where it is known in it. */
+function problemInWords(message: string): string {
+  const known = fieldProblem(message);
+  if (known === null) return message;
+  return known.word === 'passwordCommon' ? t(known.word) : s(known.word, { n: known.n });
+}
+
 export function Form(props: FormProps): JSX.Element {
   const { fields, initial = {}, submit = 'save', onSubmit, onChange, clears, patches = false, guard } = props;
   const [saved, setSaved] = useState<Values>(() => startValues(fields, initial));
@@ -129,7 +138,7 @@ export function Form(props: FormProps): JSX.Element {
     } catch (error) {
       const details = error instanceof RestError ? error.details : [];
       const known = details.filter(({ path }) => fields.some((one) => one.path === path));
-      setErrors(Object.fromEntries(known.map(({ path, message }) => [path, message])));
+      setErrors(Object.fromEntries(known.map(({ path, message }) => [path, problemInWords(message)])));
       if (known.length === 0 || known.length < details.length) setProblem(problemOf(error));
     } finally {
       setBusy(false);

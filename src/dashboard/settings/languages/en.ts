@@ -394,6 +394,21 @@ export const words = {
   emailFromName: 'Sender’s name',
   emailAfter: 'Minutes until an unread answer goes by mail',
   emailSignature: 'Signature under mails',
+  // What is wrong with a field.
+  fieldEmpty: 'Fill this in.',
+  fieldEmail: 'Write an e-mail address, such as name@example.com.',
+  fieldShort: 'At least {n} characters.',
+  fieldLong: 'At most {n} characters.',
+  fieldLow: 'At least {n}.',
+  fieldHigh: 'At most {n}.',
+  fieldNumber: 'Write a whole number.',
+  fieldHttps: 'Write an address that begins with https://.',
+  fieldPrivate: 'This leads to a private or local address. The owner of the server can allow it.',
+  fieldColour: 'Write a colour as #rrggbb.',
+  fieldTimezone: 'Write a time zone such as Europe/Berlin or UTC.',
+  fieldLanguage: 'Write a language such as en or pt-BR.',
+  fieldAddress: 'Write an IPv4 or IPv6 address.',
+  fieldShortcut: '1 to 50 letters, digits, hyphens or underscores.',
 } as const satisfies Readonly<Record<string, Text>>;
 
 export type SettingsWords = Readonly<Record<keyof typeof words, Text>>;
