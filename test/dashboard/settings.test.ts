@@ -166,6 +166,22 @@ describe('every page', () => {
   it('draws in dark colours', async () => {
     expect(await walk('dark', { colorScheme: 'dark' })).toEqual([]);
   });
+  it('has what belongs to a value beside it on a phone, and not under its title', async () => {
+    const { page } = await visit('members', { viewport: { width: 390, height: 844 } });
+    const name = await page.getByRole('row').getByText('Bob', { exact: true }).boundingBox();
+    const address = await page.getByRole('row').filter({ hasText: 'Bob' }).locator('.hint').boundingBox();
+    expect(address?.x).toBe(name?.x);
+  });
+  it('takes no short word apart where there is room', async () => {
+    const { page } = await visit('statistics', { locale: 'de-DE', viewport: { width: 1440, height: 900 } });
+    await page.getByRole('cell', { name: 'Gesamt' }).waitFor();
+    const lines = await page.evaluate<number>(`(() => {
+      const range = document.createRange();
+      range.selectNodeContents(document.querySelector('.table td'));
+      return new Set([...range.getClientRects()].map(({ top }) => top)).size;
+    })()`);
+    expect(lines).toBe(1);
+  });
   it('draws on a phone, from right to left', async () => {
     expect(await walk('rtl', { locale: 'ar', viewport: { width: 360, height: 640 } })).toEqual([]);
   });
