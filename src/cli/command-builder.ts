@@ -19,17 +19,36 @@ export function commandPath(command: Command): string {
   return command.parent === null ? command.name() : `${commandPath(command.parent)} ${command.name()}`;
 }
 
+/** What is said of a word that is no command of this one. */
+function unknownCommand(group: Command, typed: string): UsageError {
+  return new UsageError(
+    `${commandPath(group)} has no command ${JSON.stringify(typed)}. It has: ${visibleNames(group)}.`,
+  );
+}
+
+/** Prints the help of the command that its words name, at any depth. Commander's own knows the first word alone. */
+export function addHelpCommand(program: Command): void {
+  program
+    .command('help [command...]')
+    .description('print the help of a command')
+    .action((words: readonly string[]) => {
+      let command = program;
+      for (const word of words) {
+        const next = command.commands.find((one) => one.name() === word);
+        if (next === undefined) throw unknownCommand(command, word);
+        command = next;
+      }
+      command.help();
+    });
+}
+
 /** Says which commands there are when the one typed is missing or unknown. */
 export function requireSubcommand(group: Command): Command {
   // Taken as an argument, without a description and so not in the help: excess arguments would be allowed below, too.
   return group.argument('[command...]').action(() => {
     const [typed] = group.args;
-    const path = commandPath(group);
-    throw new UsageError(
-      typed === undefined
-        ? `${path} needs a command: ${visibleNames(group)}.`
-        : `${path} has no command ${JSON.stringify(typed)}. It has: ${visibleNames(group)}.`,
-    );
+    if (typed !== undefined) throw unknownCommand(group, typed);
+    throw new UsageError(`${commandPath(group)} needs a command: ${visibleNames(group)}.`);
   });
 }
 

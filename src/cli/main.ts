@@ -43,7 +43,7 @@ import { addMailCommands } from './commands/mail.ts';
 import { addWebhookCommands } from './commands/webhooks.ts';
 import { createContext, createHandlerWrapper, type GlobalOptions, type Io } from './context.ts';
 import { CommandError, explain, type ExitCode } from './errors.ts';
-import { commandPath, requireSubcommand } from './command-builder.ts';
+import { addHelpCommand, commandPath, requireSubcommand } from './command-builder.ts';
 import { sanitizeCell, outputError, plainColumns, watchOutput } from './print.ts';
 
 /**
@@ -93,7 +93,7 @@ function createProgram(io: Io): Command {
     .addOption(new Option('--data <DIR>', 'the data folder (DESKBELL_DATA, default ./deskbell-data)'))
     .option('--json', 'print one JSON document instead of text for people')
     .helpOption('-h, --help', 'print this help')
-    .helpCommand('help [command]', 'print the help of a command')
+    .helpCommand(false)
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: (text) => io.output.write(text),
@@ -148,6 +148,7 @@ function createProgram(io: Io): Command {
   addInstallServiceCommand(program, act);
   addOpenApiCommand(program, act);
   addHealthcheckCommand(program, act);
+  addHelpCommand(program);
   return program;
 }
 

@@ -42,6 +42,8 @@ test.each([
   [['frobnicate'], /has no command "frobnicate".*serve/],
   [['org'], /^deskbell org needs a command: create, list/],
   [['org', 'frobnicate'], /deskbell org has no command "frobnicate"/],
+  [['help', 'frobnicate'], /^deskbell has no command "frobnicate".*serve/],
+  [['help', 'org', 'frobnicate'], /^deskbell org has no command "frobnicate"/],
   [['org', 'create'], /Missing required argument.*See: deskbell org create --help/],
   [['org', 'create', 'A', 'B'], /Too many arguments/],
   [['org', 'create', 'A', '--sluggg', 'x'], /Unknown option '--sluggg'.*--slug/],
@@ -289,6 +291,10 @@ test('the help names only commands that there are, and each of them has its own'
   expect(names).not.toContain('start');
   for (const name of names.filter((one) => one !== 'help'))
     expect((await inProcess([name, '--help'])).stdout).toContain(`Usage: deskbell ${name}`);
+  expect((await inProcess(['help'])).stdout).toBe(stdout);
+  const deep = await inProcess(['org', 'create', '--help']);
+  expect(await inProcess(['help', 'org', 'create'])).toEqual(deep);
+  expect(deep).toMatchObject({ code: 0, stdout: expect.stringContaining('Usage: deskbell org create') });
 });
 
 describe('the bin', () => {
