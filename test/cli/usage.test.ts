@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { withDefaultCommand } from '../../src/cli/main.ts';
 import { settings } from '../../src/config.ts';
 import { deskbell, ensureBuilt, inProcess, temporaryFolder } from '../helpers/cli.ts';
+import { openPty } from '../helpers/terminal.ts';
 
 const oneLine = /^[^\n]+\n$/;
 const someId = '0198c5a0-0000-7000-8000-000000000000';
@@ -303,6 +304,30 @@ describe('the bin', () => {
     const outcome = await deskbell(['--port', 'abc'], { cwd: folder });
     expect(outcome).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(/^--port is "abc"/) });
     expect((await readdir(folder)).includes('deskbell-data')).toBe(false);
+  });
+
+  test('on a terminal the first run says under which short name to sign in', async () => {
+    await ensureBuilt();
+    const terminal = await openPty(
+      ['--data', join(folder, 'first'), '--port', '0'],
+      // Wide, so that no line is broken.
+      { columns: 200, rows: 40 },
+    );
+    for (const [question, typed] of [
+      ['Organization: ', 'Kettle & Leaf'],
+      ['visitors see it', 'Ada'],
+      ['e-mail address: ', 'ada@example.com'],
+      ['A password', 'correct horse'],
+      ['Once more: ', 'correct horse'],
+      ['Your website', ''],
+    ] as const) {
+      await terminal.waitFor(question);
+      await terminal.type(`${typed}\n`);
+    }
+    expect(await terminal.waitFor('Serving, until Ctrl-C')).toMatch(
+      /in a browser\. Sign in to the organization kettle-leaf:\n +http:/,
+    );
+    await terminal.close();
   });
 
   test('the version needs no database driver; a command that does says what to do without one', async () => {

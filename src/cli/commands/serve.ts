@@ -123,7 +123,11 @@ async function sayFirstSteps(
     step('Let a website show it:', `domain add --app ${application.appId} example.com`);
   print.line('Put this into the pages of your website, or see deskbell snippet:');
   print.block(`  ${widgetTag(application.appId, context.config().baseUrl ?? url)}`);
-  print.line('Answer visitors and change settings in a browser:');
+  print.line(
+    'Answer visitors and change settings in a browser. Sign in to the organization ',
+    ['bold', organization.slug],
+    ':',
+  );
   print.line('  ', ['cyan', dashboardAddress(context.config().baseUrl ?? url)]);
   step('Watch what happens, in another terminal:', `tail --org ${organization.slug}`);
   step(
