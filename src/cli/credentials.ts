@@ -1,7 +1,7 @@
 // The saved sessions: one private file with a token for each server and organization. Never holds a password, and never
 // prints what it holds.
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { access, chmod, constants, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { shellWord } from './context.ts';
 import { CommandError, messageOf } from './errors.ts';
@@ -38,6 +38,8 @@ export interface Credentials {
   list(): Promise<readonly SignIn[]>;
   /** The one that was used last among those that fit. @throws CommandError as above */
   find(wanted: SignInFilter): Promise<SignIn | null>;
+  /** Makes the folder. @throws CommandError where nothing can be kept there: to be known before a session is begun */
+  prepare(): Promise<void>;
   /** Saves a session in place of an earlier one for the same server and organization, and makes it the current one. */
   save(signIn: SignIn): Promise<void>;
   /** Removes one; nothing happens when it is not saved. */
@@ -105,10 +107,22 @@ export function openCredentials({
     );
   }
 
+  async function prepare(): Promise<void> {
+    try {
+      // For its owner only, whatever the umask: what is made above it, too.
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await access(folder, constants.W_OK);
+    } catch (error) {
+      throw new CommandError(
+        `No session can be kept in ${folder}: ${messageOf(error)}. Name a folder of yours with DESKBELL_CONFIG.`,
+        { cause: error },
+      );
+    }
+  }
+
   /** Reads, changes and writes while no other command does. */
   async function change(work: (before: readonly SignIn[]) => readonly SignIn[]): Promise<void> {
-    // For its owner only, whatever the umask: what is made above it, too.
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await prepare();
     const unlock = await takeTurn(`${path}.lock`);
     try {
       await replace(
@@ -128,6 +142,7 @@ export function openCredentials({
   return {
     path,
     list,
+    prepare,
     find: async ({ url, organization }) =>
       (await list()).find(
         (one) =>

@@ -25,6 +25,7 @@ import { serverHere } from './running-server.ts';
  */
 export async function signInWithToken(context: Context, typedUrl: string | undefined): Promise<SignIn> {
   const url = await whichServer(context, null, typedUrl);
+  await credentialsOf(context).prepare();
   const token = await readSecret(context.io.input, { noun: 'token', option: '--token-stdin' });
   try {
     const session = await createCaller(url, token)<StaffSession>('GET', '/staff/session');
@@ -64,6 +65,8 @@ export async function signIn(context: Context, known: SignInDefaults): Promise<S
       : (secretFromEnvironment('DESKBELL_PASSWORD')?.reveal() ?? null);
   const person = input.isTTY === true && known.passwordStdin !== true;
   if (!person) assertNothingMissing(known, given);
+  // A session that can't be kept would stay at the server, of no use.
+  await credentialsOf(context).prepare();
   const dialogue = person ? openPrompt(input, errors) : null;
   try {
     return await askAndSignIn(context, dialogue, known, given);

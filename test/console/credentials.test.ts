@@ -53,6 +53,14 @@ describe('what is kept', () => {
     expect(await credentials.list()).toEqual([again, three]);
   });
 
+  test('nothing, where the folder can’t be made, which is said before a session is begun', async () => {
+    await writeFile(join(around, 'above'), 'a file');
+    const refusal =
+      /^No session can be kept in .*deskbell: .*\. Name a folder of yours with DESKBELL_CONFIG\.$/;
+    await expect(credentials.prepare()).rejects.toThrow(refusal);
+    await expect(credentials.save(aSignIn('http://a', 'x'))).rejects.toThrow(refusal);
+  });
+
   test('twenty at the same time are all there, and nothing lies about', async () => {
     const names = Array.from({ length: 20 }, (_, index) => `org-${index}`);
     await Promise.all(
