@@ -3,13 +3,14 @@
 import { constants } from 'node:fs';
 import { access, stat, statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import manifest from '../../package.json' with { type: 'json' };
 import type { Config } from '../config.ts';
 import type { DataFolderReport } from '../data-folder.ts';
 import { isLoopbackHost } from '../net/ip-ranges.ts';
 import { readAstray } from '../services/mail/inbound/astray.ts';
 import { shellWord } from './context.ts';
+import { messageOf } from './errors.ts';
 import { note, ok, wrong, type Finding } from './finding.ts';
 import type { MailCheckOptions } from './mail-check.ts';
 import { readinessProblem } from './running-server.ts';
@@ -37,7 +38,7 @@ export async function runChecks(config: Config, now: number, options: DoctorChec
   if (folder === null || !folder.isDirectory()) {
     findings.push(
       folder === null
-        ? note('data folder', `${config.data} does not exist yet; the first start makes it`)
+        ? await missingFolder(config.data)
         : wrong('data folder', `${config.data} is no folder`, 'Name another one: --data DIR'),
     );
     return [
@@ -68,6 +69,27 @@ export async function runChecks(config: Config, now: number, options: DoctorChec
     ...(await model(config)),
   );
   return findings;
+}
+
+/** Whether the first start can make the folder. */
+async function missingFolder(path: string): Promise<Finding> {
+  let above = dirname(path);
+  let found = await stat(above).catch(() => null);
+  while (found === null && above !== dirname(above)) {
+    above = dirname(above);
+    found = await stat(above).catch(() => null);
+  }
+  const problem =
+    found?.isDirectory() === false
+      ? `${above} is no folder`
+      : await access(above, constants.W_OK).then(() => null, messageOf);
+  return problem === null
+    ? note('data folder', `${path} does not exist yet; the first start makes it`)
+    : wrong(
+        'data folder',
+        `${path} does not exist and can't be made: ${problem}`,
+        'Name another one: --data DIR',
+      );
 }
 
 /** Where a database takes the place of the folder. */

@@ -123,6 +123,17 @@ describe('doctor', () => {
     expect(await stat(nowhere).catch(() => null)).toBeNull();
   });
 
+  it('does not promise a folder that can’t be made', async () => {
+    const file = join(await aFolder(), 'deskbell.db');
+    const report = await examine(['--data', join(file, 'data'), '--port', '0']);
+    expect(report.code).toBe(1);
+    expect(about(report, 'data folder')).toMatchObject({
+      state: 'wrong',
+      found: expect.stringContaining(`can't be made: ${file} is no folder`),
+      fix: expect.stringContaining('--data'),
+    });
+  });
+
   it('knows versions, file systems and clocks', () => {
     const range = '^22.22.2 || ^24.14.1 || >=26.0.0';
     expect(
