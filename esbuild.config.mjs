@@ -317,10 +317,14 @@ async function buildWeb(bundle, folder) {
       .map((path) => basename(path))
       .find((file) => file.startsWith(`${name}-`));
   const conversation = await hashed('conversation', 'widget/conversation/main.ts', {});
+  const tray = await hashed('tray', 'widget/files/tray.ts', {});
   // Splitting makes a file of each language.
   const panel = await hashed('panel', 'widget/panel/main.ts', {
     splitting: true,
-    define: { CONVERSATION_FILE: JSON.stringify(fileOf(conversation, 'conversation')) },
+    define: {
+      CONVERSATION_FILE: JSON.stringify(fileOf(conversation, 'conversation')),
+      TRAY_FILE: JSON.stringify(fileOf(tray, 'tray')),
+    },
   });
   const panelFile = fileOf(panel, 'panel');
   // A page may still hold an older widget.js, whose panel went with the old release: it falls back to this name.
@@ -347,7 +351,7 @@ async function buildWeb(bundle, folder) {
     rmSync(join(folder, name));
     writeFileSync(join(folder, `${name}.br`), brotli);
   }
-  return [conversation, panel, widget, sdk, security];
+  return [conversation, tray, panel, widget, sdk, security];
 }
 
 /** What a script takes from a file in as many statements as esbuild had files is taken in one. */

@@ -5,3 +5,4 @@ declare module '*.css' {
 }
 declare const PANEL_FILE: string;
 declare const CONVERSATION_FILE: string;
+declare const TRAY_FILE: string;

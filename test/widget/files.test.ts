@@ -241,6 +241,18 @@ test('sent while a file is on its way: it leaves once, when the file is there', 
   expect(messages.map(({ content }) => content)).toEqual(['With the plan']);
 });
 
+test('a file that was chosen without a network can be chosen again once it is back', async () => {
+  const { page } = await arrive('/offline');
+  await page.context().setOffline(true);
+  await give(page, 'drop', [pdfFile('plan.pdf', 1_000)]);
+  const failed = page.locator('deskbell-widget').getByText('That did not work. Please try again.');
+  await failed.waitFor();
+  await page.context().setOffline(false);
+  await give(page, 'drop', [pdfFile('plan.pdf', 1_000)]);
+  const chosen = page.locator('deskbell-widget .tray').getByText('plan.pdf');
+  await expect.poll(() => chosen.isVisible()).toBe(true);
+});
+
 test('what waits for its files stays where it is when another conversation is chosen', async () => {
   const { page, w } = await arrive('/left');
   await w.write('The first matter');

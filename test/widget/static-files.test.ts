@@ -69,7 +69,7 @@ describe('the size', () => {
     const panel = (await unpacked(hashed('panel'))).toString();
     // Neither takes anything from a file of its own: that would be one more request before a visitor can write.
     for (const one of [text, panel]) expect(one).not.toMatch(/(?:^|;)import(?!\()|from"\.\//);
-    expect(panel).toContain(`import("./${hashed('tray')}")`);
+    expect(panel).toContain(`import(new URL("${hashed('tray')}"`);
   });
 
   test('each language is a file of its own, and none carries another', async () => {

@@ -1,5 +1,6 @@
 // Owns the files that go with what is written: chosen here, shown and uploaded by the tray, which is loaded with
 // the first of them.
+import type * as TrayFile from '../files/tray.ts';
 import type { Tray, TrayOptions } from '../files/tray.ts';
 import { h, icon } from '../shared/dom.ts';
 import { fileRules } from './file-rules.ts';
@@ -26,6 +27,17 @@ export interface ComposerFilesOptions {
   onChange(): void;
   /** The tray could not be loaded. */
   onFailed(): void;
+}
+
+let attempt = 0;
+
+/** One that once failed to load is asked for under another address: browsers remember the failure. */
+function loadTray(): Promise<typeof TrayFile> {
+  const file = `${TRAY_FILE}${attempt === 0 ? '' : `?${attempt}`}`;
+  return import(new URL(file, import.meta.url).href).catch((error: unknown) => {
+    attempt++;
+    throw error;
+  });
 }
 
 export function createComposerFiles(options: ComposerFilesOptions): ComposerFiles {
@@ -64,7 +76,7 @@ export function createComposerFiles(options: ComposerFilesOptions): ComposerFile
     if (early.length > files.length) return undefined;
     onChange();
     // What it needs of this file is handed to it: it shares none with it, so nothing is loaded twice or too early.
-    void import('../files/tray.ts')
+    void loadTray()
       .then(({ createTray }) => {
         tray = createTray({
           speech,
