@@ -104,6 +104,7 @@ const lists: readonly (readonly [RegExp, string])[] = [
   [/^No such domain\b/, 'domain list --app ID'],
   [/^No such member\b/, 'member list --org S'],
   [/^No such webhook\b/, 'webhook list --org S'],
+  [/^No such document\b/, 'knowledge list --app ID'],
 ];
 
 function failureLine({ message, context }: ServiceError, typed: Typed): string {

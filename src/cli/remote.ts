@@ -149,6 +149,13 @@ export function isSdkError(error: unknown, code?: SdkErrorCode): error is SdkErr
   );
 }
 
+/** Where the right id is to be found, for what can be named wrongly. */
+const lists: readonly (readonly [RegExp, string])[] = [
+  [/^No such token\b/, 'token list'],
+  [/^No such session\b/, 'session list'],
+  [/^No such block\b/, 'block list'],
+];
+
 /** An error of the server, or none of its answers, as a sentence for the person who typed the command. */
 export function toCommandError(
   context: Context,
@@ -165,6 +172,9 @@ export function toCommandError(
       },
     );
   if (code === 'bad_request') return new UsageError(message, { cause: error });
+  const list = lists.find(([form]) => form.test(message));
+  if (list !== undefined)
+    return new CommandError(`${message} See: ${context.remoteCommand(list[1])}`, { cause: error });
   if (status === 429)
     return new CommandError(
       `Too many requests. Try again${retryAfter === undefined ? ' in a moment' : ` in ${retryAfter} s`}: ${message}`,

@@ -130,6 +130,7 @@ test.each([
   [['app', 'show', someId], /No such application/],
   [['key', 'revoke', someId], /No such API key/],
   [['member', 'disable', someId], /No such member/],
+  [['knowledge', 'show', someId], /No such document\. See: .*knowledge list --app ID/],
   [['tail', '--org', 'unknown'], /No such organization/],
   [
     ['app', 'create', 'Second', '--org', 'small'],

@@ -69,6 +69,14 @@ test('the tags of the organization', async () => {
   await expectFailure(1, /There is no tag Money back/, ['tags', 'rename', 'Money back', 'x']);
 });
 
+test.each([
+  [['token', 'revoke', 'unknown'], /^No such token\. See: .*deskbell(?:\.js)? token list$/m],
+  [['session', 'end', 'unknown'], /^No such session\. See: .*deskbell(?:\.js)? session list$/m],
+  [['block', 'lift', 'unknown'], /^No such block\. See: .*deskbell(?:\.js)? block list$/m],
+])('an id that is unknown: %j says where the right one is found', async (args, line) => {
+  await expectFailure(1, line, args);
+});
+
 test('views are saved, counted, used and deleted', async () => {
   await document('tag', id, 'of-view');
   const view = await document('views', 'save', 'Mine', '--tag', 'of-view', '--unread', '--shared');
