@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { openCredentials, type Credentials, type SignIn } from '../../src/cli/credentials.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { deskbell, ensureBuilt } from '../helpers/cli.ts';
 import { repository } from '../helpers/command.ts';
@@ -84,6 +85,51 @@ describe.each([
     expect(await terminal.ended()).toBe(1);
     expect(await terminal.raw()).not.toContain('half a pass');
     await expect(kept()).rejects.toThrow(/ENOENT/);
+  });
+});
+
+describe('which session the console takes', () => {
+  const size = { columns: 200, rows: 30 };
+  const aSession = (url: string, organization: string, token: string): SignIn => ({
+    url,
+    organization,
+    organizationName: organization,
+    token,
+    expiresAt: '2099-01-01T00:00:00.000Z',
+    member: { id: ann.id, name: 'Ann', email: ann.email },
+  });
+  const credentials = (): Credentials =>
+    openCredentials({ folder: join(folder, 'config'), warn: () => undefined });
+
+  test('of a data folder that is named, the one of its server; a demo that ends leaves none behind', async () => {
+    const gone = aSession('http://127.0.0.1:1', 'demo', 'dbs_gone');
+    await credentials().save(gone);
+    const demo = await openPty(['demo', '--port', '0'], { ...size, environment: environment() });
+    try {
+      const [, data = ''] = /--data (\S+)/.exec(await demo.waitFor('Serving, until Ctrl-C')) ?? [];
+      terminal = await openPty(['console', '--org', 'demo', '--data', data], {
+        ...size,
+        environment: environment(),
+      });
+      await terminal.waitFor('online');
+      expect(await credentials().list()).toHaveLength(2);
+      await terminal.press('q');
+      expect(await terminal.ended()).toBe(0);
+      await demo.press('ctrl+c');
+      expect(await demo.ended()).toBe(0);
+    } finally {
+      await demo.close();
+    }
+    expect(await credentials().list()).toEqual([gone]);
+  });
+
+  test('it is the one used last afterwards', async () => {
+    const used = aSession(app.url, 'acme', ann.token);
+    await credentials().save(used);
+    await credentials().save(aSession('http://127.0.0.1:1', 'demo', 'dbs_gone'));
+    terminal = await openPty(['console', '--org', 'acme'], { ...size, environment: environment() });
+    await terminal.waitFor('online');
+    expect(await credentials().find({})).toEqual(used);
   });
 });
 

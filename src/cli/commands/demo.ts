@@ -11,10 +11,11 @@ import type { RunningApp } from '../../app.ts';
 import { readConfig, type Flags } from '../../config.ts';
 import { plainColumns } from '../print.ts';
 import { createContext, type WrapHandler, type Context } from '../context.ts';
-import { UsageError } from '../errors.ts';
+import { UsageError, messageOf } from '../errors.ts';
 import { demoDocuments } from '../demo-documents.ts';
 import { addSettings, settingFlags } from '../command-builder.ts';
 import { localOn, withLocal, type Local } from '../local.ts';
+import { credentialsOf } from '../remote.ts';
 import { addressDocument, printAddress, runServer } from '../run-server.ts';
 
 const organization = 'demo';
@@ -45,17 +46,33 @@ async function demo(context: Context, flags: Flags, version: string): Promise<vo
   const password = randomBytes(9).toString('base64url');
   const onFolder = createContext(context.io, { data: folder, json: context.print.json }, plainColumns);
   const config = onFolder.config(flags);
+  let url: string | null = null;
   try {
     const made = await withLocal(onFolder, (local) => makeDemo(local, password), 'may be new');
     await runServer(
       onFolder,
       config,
-      (running) => present(onFolder, running, { ...made, password, version }),
+      (running) => {
+        ({ url } = running);
+        return present(onFolder, running, { ...made, password, version });
+      },
       { demo: { appId: made.appId } },
     );
   } finally {
     remove();
     process.off('exit', remove);
+    if (url !== null) await forgetSession(context, url);
+  }
+}
+
+/** A session that the console has kept must not be the one used last when the server of the demo is gone. */
+async function forgetSession(context: Context, url: string): Promise<void> {
+  const credentials = credentialsOf(context);
+  try {
+    if ((await credentials.find({ url, organization })) !== null)
+      await credentials.remove({ url, organization });
+  } catch (error) {
+    context.print.note(messageOf(error));
   }
 }
 

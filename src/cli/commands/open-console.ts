@@ -58,13 +58,23 @@ export async function openLocalConsole(context: Context, server: ServerAddress):
   await run(context, {}, kept ?? (await signInLocally(context, server, undefined)), loading);
 }
 
-/** The saved session; else, on the server's own machine, one without a password; else the usual questions. */
+/**
+ * The saved session; else, on the server's own machine, one without a password; else the usual questions. Who names a data
+ * folder means the server on it, and not the one that was used last.
+ */
 async function sessionFor(context: Context, flags: ServerOptions): Promise<SignIn> {
   const meant = signInFilter(flags);
-  const kept = await credentialsOf(context).find(meant);
-  if (kept !== null) return kept;
-  if (meant.url === undefined) {
-    const server = await serverHere(context.config());
+  const isLocal = meant.url === undefined;
+  const named = isLocal && context.data !== undefined ? await serverHere(context.config()) : null;
+  const credentials = credentialsOf(context);
+  const kept = await credentials.find(named === null ? meant : { ...meant, url: named.url });
+  if (kept !== null) {
+    // It is the one used last from here on. Where that can't be written down, it works all the same.
+    await credentials.save(kept).catch(() => undefined);
+    return kept;
+  }
+  if (isLocal) {
+    const server = named ?? (await serverHere(context.config()));
     if (server !== null) return signInLocally(context, server, meant.organization);
   }
   return signIn(context, meant);
