@@ -129,7 +129,7 @@ const secondsPer: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 
 /** `24h`, `30m`, `7d`, `90s` or `0` → seconds. */
 export function parseDuration(text: string): number {
   const match = /^(?:0|([1-9][0-9]{0,5})([smhd]))$/.exec(text);
-  if (match === null) throw new InvalidArgumentError('Write for example 24h, 30m, 7d or 0.');
+  if (match === null) throw new InvalidArgumentError('Write for example 24h, 30m or 7d.');
   const [, count = '0', unit = 's'] = match;
   return Number(count) * (secondsPer[unit] ?? 1);
 }

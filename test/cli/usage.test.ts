@@ -58,6 +58,7 @@ test.each([
   [['app', 'config', someId, '--set', 'locale'], /--set path=value/],
   [['key', 'create'], /--app/],
   [['key', 'rotate', someId, '--grace', '-1h'], /24h/],
+  [['audit', '--since', 'soon'], /Write for example 24h, 30m or 7d\. See: deskbell audit --help/],
   [['key', 'rotate', someId, '--grace', '91d'], /^--grace must be at most 90 days\.$/m],
   [['webhook', 'rotate', someId, '--overlap', '91d'], /^--overlap must be at most 90 days\.$/m],
   [['org', 'set', 'acme', '--release-after', '1441'], /^--release-after must be at most 1440\.$/m],
