@@ -45,7 +45,7 @@ export interface PushClientOptions {
   readonly clock: Pick<Clock, 'after'>;
   /** Hosts and origins beside the known ones, as the server's owner allows them. */
   readonly hosts: readonly PushHost[];
-  /** The system's resolver unless a test has its own. */
+  /** As the guard has it unless a test has its own. */
   readonly resolve?: ResolveHost | undefined;
 }
 

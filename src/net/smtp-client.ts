@@ -67,7 +67,7 @@ export type SendMail = (server: MailServer, mail: OutgoingMail, signal: AbortSig
 
 export interface SmtpClientOptions {
   readonly clock: Pick<Clock, 'after'>;
-  /** The system's resolver unless a test has its own. */
+  /** As the guard has it unless a test has its own. */
   readonly resolve?: ResolveHost | undefined;
 }
 

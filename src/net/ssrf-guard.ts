@@ -2,7 +2,8 @@
 // the connection uses the very answer that was checked, so a name that changes in between (DNS rebinding) gains nothing.
 import { lookup as systemLookup } from 'node:dns';
 import type { LookupFunction } from 'node:net';
-import { isPublicAddress, parseIpHost } from './ip-ranges.ts';
+import { createDnsLookup } from './dns-lookup.ts';
+import { isLocalHostname, isPublicAddress, parseIpHost } from './ip-ranges.ts';
 
 export interface ResolvedAddress {
   readonly address: string;
@@ -28,10 +29,13 @@ export interface SsrfGuard {
 }
 
 /**
- * @param allowPrivate whether private and local addresses may be reached
- * @param resolve the system's resolver unless a test has its own
+ * @param allowPrivate whether private and local addresses may be reached, and with them the names that this machine alone knows
+ * @param resolve the DNS, or the system's resolver with them, unless a test has its own
  */
-export function createSsrfGuard(allowPrivate: boolean, resolve: ResolveHost = resolveWithSystem): SsrfGuard {
+export function createSsrfGuard(
+  allowPrivate: boolean,
+  resolve: ResolveHost = allowPrivate ? resolveWithSystem : resolveInDns,
+): SsrfGuard {
   const isAllowed = (address: string): boolean => allowPrivate || isPublicAddress(address);
   return {
     blocks: (url) => {
@@ -39,6 +43,11 @@ export function createSsrfGuard(allowPrivate: boolean, resolve: ResolveHost = re
       return literal !== null && !isAllowed(literal);
     },
     lookup: (hostname, options, callback) => {
+      // This machine by definition: nothing is to be looked up.
+      if (!allowPrivate && isLocalHostname(hostname)) {
+        callback(new BlockedAddressError(`${hostname} is this machine`), '');
+        return;
+      }
       resolve(hostname, (error, found) => {
         const usable = error === null ? found.filter(({ address }) => isAllowed(address)) : [];
         const [first] = usable;
@@ -53,6 +62,8 @@ export function createSsrfGuard(allowPrivate: boolean, resolve: ResolveHost = re
     },
   };
 }
+
+const resolveInDns = createDnsLookup();
 
 const resolveWithSystem: ResolveHost = (hostname, done) =>
   systemLookup(hostname, { all: true, verbatim: true }, done);

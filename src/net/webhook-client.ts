@@ -27,7 +27,7 @@ export interface WebhookClientOptions {
   readonly clock: Pick<Clock, 'after' | 'monotonic'>;
   /** Whether private and local addresses may be reached. */
   readonly allowPrivate: boolean;
-  /** The system's resolver unless a test has its own. */
+  /** As the guard has it unless a test has its own. */
   readonly resolve?: ResolveHost | undefined;
 }
 

@@ -34,7 +34,7 @@ export interface CrawlOptions {
   readonly signal: AbortSignal;
   /** Whether its time is over: it ends before the next page, and says what was left; left out: it has all the time. */
   readonly isOver?: (() => boolean) | undefined;
-  /** The system's resolver unless a test has its own. */
+  /** As the guard has it unless a test has its own. */
   readonly resolve?: ResolveHost | undefined;
 }
 
