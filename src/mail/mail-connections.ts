@@ -34,6 +34,14 @@ const tooMuch = '421 4.7.0 Too much comes from your address. Try again later\r\n
 /** For how long one that has said too much is listened to, unheard, ms: closed at once it would lose what it was told. */
 const lingerMs = 1_000;
 
+/**
+ * Under what the bytes of an address that are on their way are counted: the largest network that one customer may have. From
+ * one of its parts after the other they would take all the room.
+ */
+export function mailSource(address: string): string {
+  return addressNetworks(address).at(-1)?.key ?? address;
+}
+
 /** The connections that there are. */
 export class MailConnections {
   readonly #engine: Pick<Engine, 'clock' | 'localLimiter'>;

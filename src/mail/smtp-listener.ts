@@ -14,7 +14,7 @@ import { maxMailBytes } from '../services/mail/inbound/parsed-mail.ts';
 import { MailRefusedError } from '../services/mail/inbound/read-mail.ts';
 import { findMailTarget, receiveMail, scopeOf } from '../services/mail/inbound/receive-mail.ts';
 import type { Service } from '../services/service.ts';
-import { MailConnections } from './mail-connections.ts';
+import { MailConnections, mailSource } from './mail-connections.ts';
 
 export interface MailListenerOptions {
   readonly listen: ListenAddress;
@@ -202,7 +202,7 @@ class Sessions {
     stream: AsyncIterable<Buffer>,
     { envelope, remoteAddress }: SMTPServerSession,
   ): Promise<Error | null> {
-    const incoming = { source: addressKey(remoteAddress), body: stream, readOn: true };
+    const incoming = { source: mailSource(remoteAddress), body: stream, readOn: true };
     const outcome = await withMail(this.#service.files.incomingFolder, incoming, (stored) =>
       receiveMail(this.#service, stored, {
         from: envelope.mailFrom === false ? '' : envelope.mailFrom.address,

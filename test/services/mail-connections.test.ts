@@ -13,7 +13,7 @@ import { createOrganization } from '../helpers/fixtures.ts';
 import { mailCertificate, mailKey } from '../helpers/mail-certificate.ts';
 import { plainMail } from '../helpers/send-mail.ts';
 import { setByPath } from '../helpers/settings.ts';
-import { MailConnections } from '../../src/mail/mail-connections.ts';
+import { MailConnections, mailSource } from '../../src/mail/mail-connections.ts';
 
 let folder: string;
 let app: TestApp;
@@ -159,6 +159,12 @@ it('leaves half of the places to others where one has many networks of IPv6', ()
   expect(taken((at) => `2001:db8:3:${(at * 256).toString(16)}::1`)).toBe(100);
   expect(taken(() => '2001:db8:4::1')).toBe(20);
   for (const socket of sockets) socket.destroy();
+  // So it is with bytes on their way, of all its networks together.
+  const sources = ['2001:db8:5:1::1', '2001:db8:5:ff00::1', '2001:db8:6::1', '192.0.2.1', '192.0.2.2'].map(
+    mailSource,
+  );
+  expect(sources[1]).toBe(sources[0]);
+  expect(new Set(sources).size).toBe(4);
 });
 
 it('ends who only talks, encrypted or not, and takes as many mails as before', async () => {

@@ -777,8 +777,8 @@ describe('a flood of mails', () => {
     const end = Promise.withResolvers<void>();
     let held = 0;
     // What is asked for more holds what it was given.
-    async function* slowly(stretches: number): AsyncGenerator<Buffer> {
-      for (let sent = 0; sent < stretches; sent += 1) yield stretch;
+    async function* slowly(stretches: number, bytes = stretch.length): AsyncGenerator<Buffer> {
+      for (let sent = 0; sent < stretches; sent += 1) yield stretch.subarray(0, bytes);
       held += 1;
       await end.promise;
     }
@@ -794,8 +794,14 @@ describe('a flood of mails', () => {
     await expect(bring('a', oneByte(), false)).rejects.toMatchObject({ own: true });
     const others = ['b', 'c', 'd'].flatMap((source) => [bring(source, slowly(5)), bring(source, slowly(5))]);
     await eventually(() => expect(held).toBe(8));
+    await expect(bring('e', slowly(1), false)).rejects.toMatchObject({ own: false });
+    // Who has little on the way is taken beside them, as far as that goes.
+    expect(await bring('e', oneByte())).toBe(1);
+    const small = Array.from({ length: 50 }, (_, at) => bring(`small ${at}`, slowly(1, 1_048_576)));
+    await eventually(() => expect(held).toBe(58));
     await expect(bring('e', oneByte())).rejects.toMatchObject({ own: false });
     end.resolve();
+    expect(new Set(await Promise.all(small))).toEqual(new Set([1_048_576]));
     expect(new Set(await Promise.all([...large, ...others]))).toEqual(new Set([5 * stretch.length]));
     await expect(bring('a', slowly(6))).rejects.toThrow(MailTooLargeError);
     expect(await bring('a', oneByte())).toBe(1);

@@ -11,6 +11,9 @@ import { maxMailBytes, type StoredBytes } from './parsed-mail.ts';
 /** Two of the largest mails; many of the usual size. */
 const maxHeldOfSource = 2 * maxMailBytes;
 const maxHeld = 4 * maxHeldOfSource;
+/** Beside them, for those who have little on the way: a few who bring large mails slowly leave room for usual ones. */
+const maxHeldOfSmall = maxHeldOfSource;
+const smallBytes = 1_048_576;
 
 /** A mail that is larger than any that is taken. */
 export class MailTooLargeError extends Error {
@@ -33,7 +36,8 @@ let held = 0;
 function hold(source: string, bytes: number): void {
   const own = (heldOf.get(source) ?? 0) + bytes;
   if (own > maxHeldOfSource) throw new QueueFullError(true);
-  if (held + bytes > maxHeld) throw new QueueFullError(false);
+  const most = own > smallBytes ? maxHeld : maxHeld + maxHeldOfSmall;
+  if (held + bytes > most) throw new QueueFullError(false);
   heldOf.set(source, own);
   held += bytes;
 }
