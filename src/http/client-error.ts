@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { errorCodes, type ErrorCode } from '../protocol/codes.ts';
-import type { ServiceError } from '../services/core/errors.ts';
+import { ServiceError } from '../services/core/errors.ts';
 import { commonHeaders } from './common-headers.ts';
 import { describeFailure } from './responses.ts';
 
@@ -48,7 +48,9 @@ export function sendClientError(error: NodeJS.ErrnoException, socket: Duplex): v
     socket._httpMessage.headersSent;
   if (socket.writable && !begun && error.code !== 'ECONNRESET') {
     const { status, error: code, message } = refusals[error.code ?? ''] ?? malformed;
-    socket.write(answerText(status, commonHeaders(randomUUID()), { error: code, message }));
+    const requestId = randomUUID();
+    const { body } = describeFailure(new ServiceError(code, message), message, requestId);
+    socket.write(answerText(status, commonHeaders(requestId), body));
   }
   socket.destroy(error);
 }

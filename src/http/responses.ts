@@ -30,6 +30,8 @@ export function describeFailure(
   requestId: string,
 ): { readonly headers: Readonly<Record<string, string>>; readonly body: object } {
   const { limit } = context;
+  // Every 400 has them: what concerns no field concerns the whole.
+  const details = context.details ?? (code === 'bad_request' ? [{ path: '', message }] : undefined);
   return {
     headers: {
       ...(limit === undefined ? {} : limitHeaders(limit)),
@@ -38,7 +40,7 @@ export function describeFailure(
     body: {
       error: code,
       message,
-      ...(context.details === undefined ? {} : { details: context.details }),
+      ...(details === undefined ? {} : { details }),
       ...(limit === undefined
         ? {}
         : { cause: limit.cause, retryAfter: retryAfterSeconds(limit.retryAfterMs) }),

@@ -95,6 +95,7 @@ function checkError({ status, headers, text, body }: Reply, shown: string): void
     shown,
   ).toEqual([]);
   expect(text, shown).not.toMatch(inner);
+  if (code === 'bad_request') expect(body.details?.length, shown).toBeGreaterThan(0);
   for (const detail of body.details ?? [])
     expect(detail, shown).toEqual({ path: expect.any(String), message: expect.any(String) });
   if (code === 'rate_limit_exceeded') checkLimited(headers, body, shown);

@@ -98,9 +98,11 @@ function readRefusal(text: string): number {
   const [, status = '', head = '', body = ''] = /^HTTP\/1\.1 (\d{3})([^]*?)\r\n\r\n([^]*)$/.exec(text) ?? [];
   expect(head).toMatch(/\r\nX-Request-Id: [0-9a-f-]{36}\r\n/);
   expect(head).toContain('\r\nContent-Type: application/json; charset=utf-8\r\n');
-  expect(JSON.parse(body)).toEqual({
+  const told = JSON.parse(body) as { readonly error: string };
+  expect(told).toEqual({
     error: expect.any(String),
     message: expect.stringMatching(/^[A-Z].*\.$/),
+    ...(told.error === 'bad_request' ? { details: [{ path: '', message: expect.any(String) }] } : {}),
     ...(status === '429' ? { cause: 'per_address', retryAfter: expect.any(Number) } : {}),
   });
   if (status === '429') expect(head).toMatch(/\r\nRetry-After: \d+\r\n/);
