@@ -104,7 +104,12 @@ const lists: readonly (readonly [RegExp, string])[] = [
   [/^No such domain\b/, 'domain list --app ID'],
   [/^No such member\b/, 'member list --org S'],
   [/^No such webhook\b/, 'webhook list --org S'],
+  [/^No such delivery\b/, 'webhook deliveries ID'],
+  [/^No such effect\b/, 'outbox list --org S'],
   [/^No such document\b/, 'knowledge list --app ID'],
+  [/^No such passage\b/, 'knowledge search --app ID WORDS'],
+  // Only the queue names visitors.
+  [/^No such visitor\b/, 'inbox --status all --json'],
 ];
 
 function failureLine({ message, context }: ServiceError, typed: Typed): string {

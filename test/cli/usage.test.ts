@@ -131,7 +131,9 @@ test.each([
   [['app', 'show', someId], /No such application/],
   [['key', 'revoke', someId], /No such API key/],
   [['member', 'disable', someId], /No such member/],
-  [['knowledge', 'show', someId], /No such document\. See: .*knowledge list --app ID/],
+  [['knowledge', 'show', someId], /No such document\. See: .*knowledge list --app ID --data \S/],
+  [['outbox', 'replay', someId], /No such effect\. See: .*outbox list --org S --data \S/],
+  [['export', '--visitor', someId], /No such visitor\. See: .*inbox --status all --json/],
   [['tail', '--org', 'unknown'], /No such organization/],
   [
     ['app', 'create', 'Second', '--org', 'small'],
