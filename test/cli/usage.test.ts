@@ -143,6 +143,18 @@ test.each([
   await expectRefused([...args, '--data', data], 1, line);
 });
 
+test('figures need no name of an organization where there is only one', async () => {
+  await expectRefused(
+    ['stats', '--data', data],
+    2,
+    /^Name the organization: --org S\. See: .*org list --data \S/,
+  );
+  const alone = join(folder, 'alone');
+  await inProcess(['org', 'create', 'Alone', '--data', alone]);
+  const { code, stdout } = await inProcess(['stats', '--data', alone, '--json']);
+  expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 0, opened: 0, resolved: 0 });
+});
+
 describe('a folder without a database', () => {
   test.each([
     [['org', 'list']],
