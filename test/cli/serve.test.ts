@@ -92,7 +92,11 @@ describe('start and stop', () => {
     const outcome = await running.stop('SIGTERM');
     expect(outcome.code).toBe(0);
     expect(outcome.stdout.trim().split('\n')).toHaveLength(1);
-    expect((await deskbell(['healthcheck', '--url', url])).code).toBe(1);
+    const refused = await deskbell(['healthcheck', '--url', url]);
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(refused.stderr).toMatch(
+      /^http:\S+ is not ready: no answer \(ECONNREFUSED\)\. Is the address right .*\?\n$/,
+    );
   });
 
   test('people get a few lines, the last of which ends with the address; SIGINT ends it with 0', async () => {

@@ -27,7 +27,10 @@ async function checkHealth(context: Context, { url, port }: { url?: string; port
     throw new UsageError(`--url ${base} is not an address. Write for example http://127.0.0.1:4600`);
   const address = new URL('/readyz', base);
   const problem = await readinessProblem(address.origin, timeoutMs);
-  if (problem !== null) throw new CommandError(`${address.origin} is not ready: ${problem}.`);
+  if (problem !== null)
+    throw new CommandError(
+      `${address.origin} is not ready: ${problem}. Is the address right (--url, --port), and does the server run?`,
+    );
   if (context.print.json) context.print.document({ url: address.origin, ready: true });
   else context.print.line(`${address.origin} is ready.`);
 }
