@@ -78,6 +78,7 @@ export function createApp(config: Config, overrides: AppOverrides = {}): App {
       } = await openService(config, 'server', () => baseUrl, {
         ...overrides,
         onCheckpointThread: (failure) => logCheckpointThread(log, failure),
+        onClockApart: (ms) => logClockApart(log, ms),
       });
       undo.push(close);
       for (const startJob of backgroundJobs(service, log))
@@ -226,6 +227,13 @@ function logCheckpointThread(log: Log, failure: string | null): void {
       { why: failure },
       'the thread that moves the log of the database fails, so that messages may wait for it and the file deskbell.db-wal may grow; it is tried again. Look at the limits of threads and memory, and at the disk: deskbell doctor',
     );
+}
+
+function logClockApart(log: Log, ms: number): void {
+  log.warn(
+    { seconds: Math.round(ms / 1_000) },
+    'the clocks of this machine and of the database are apart: other servers may refuse the tokens that this one makes, and times are wrong. Set the clocks of all machines right: timedatectl set-ntp true',
+  );
 }
 
 /** Logs what was removed, and warns of each organization whose purge waits for a confirmation. */

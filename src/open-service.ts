@@ -23,6 +23,8 @@ export interface ServiceOverrides {
   readonly passwordCost?: number | undefined;
   /** Told once why the thread fails that moves the database's log into it, and once with null when it works again. */
   readonly onCheckpointThread?: ((failure: string | null) => void) | undefined;
+  /** Told how far a server's clock is from the database's, where that is too far, ms. */
+  readonly onClockApart?: ((ms: number) => void) | undefined;
   /** Puts something around the engine; tests do. */
   readonly wrapEngine?: ((engine: Engine) => Promise<Engine>) | undefined;
 }
@@ -64,6 +66,7 @@ export async function openService(
           ...engineOptions,
           url: config.databaseUrl.reveal(),
           version: manifest.version,
+          onClockApart: overrides.onClockApart,
         });
   const engine = (await overrides.wrapEngine?.(opened)) ?? opened;
   const closing = new AbortController();

@@ -83,6 +83,8 @@ export interface DatabaseEngineOptions extends CommonOptions {
   readonly url: string;
   /** The version of the program, told to other servers. */
   readonly version: string;
+  /** Told how far the machine's clock is from the database's, where that is too far, ms. */
+  readonly onClockApart?: ((ms: number) => void) | undefined;
 }
 
 export type { NodeRow, PostgresReport };

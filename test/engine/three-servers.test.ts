@@ -1,6 +1,7 @@
 // Three servers on one PostgreSQL database, and people who are at all of them at once: what one server does holds at the
 // others in the very next request, is heard there, and is counted over all of them.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { Link } from '../../src/engine/postgres/link.ts';
 import { sizeLimits } from '../../src/protocol/codes.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { connectSocket, type TestSocket } from '../helpers/client.ts';
@@ -243,6 +244,29 @@ describe('typing', () => {
     server(0).clock.advance(5_000);
     await socket.receives('typing:stop', ({ userId }) => userId === admin.id);
     await socket.close();
+  });
+});
+
+describe('a server whose clock is wrong', () => {
+  it('says so in its log, and what to do', async () => {
+    const query = Reflect.get(Link.prototype, 'query');
+    const spy = vi.spyOn(Link.prototype, 'query').mockImplementation(async function ahead(
+      this: Link,
+      ...given
+    ) {
+      const answer = await Reflect.apply(query, this, given);
+      if (given[0].name === 'read_clock')
+        for (const row of answer.rows as { now: number }[]) row.now += 180_000;
+      return answer;
+    });
+    const late = await server(0).beside();
+    try {
+      expect(late.logged.join('')).toMatch(/"seconds":180,.*Set the clocks of all machines right/);
+      expect(server(0).logged.join('')).not.toContain('the clocks of');
+    } finally {
+      spy.mockRestore();
+      await late.stop();
+    }
   });
 });
 

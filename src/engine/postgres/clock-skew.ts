@@ -7,6 +7,9 @@ const readClock: Statement = {
   text: 'select (extract(epoch from clock_timestamp()) * 1000)::bigint as now',
 };
 
+/** Clocks that are further apart are not right, ms: a token that one server makes is none yet, or none any more, for another. */
+export const maxSkewMs = 2_000;
+
 /** What the machine's clock shows, also where another one is handed in. */
 const machine = createSystemClock();
 /** How often the database is asked for its time: the quickest answer says it best. */

@@ -8,6 +8,7 @@ import { createMemorySeats } from '../memory/seats.ts';
 import { createMemorySignals } from '../memory/signals.ts';
 import { createMemoryLimiter, createSlidingWindowLimiter } from '../memory/sliding-window-limiter.ts';
 import { EngineError } from '../open-errors.ts';
+import { maxSkewMs, measureSkew } from './clock-skew.ts';
 import { assertOwnSession, examineDatabase, unreachable } from './examine.ts';
 import { Link } from './link.ts';
 import { assertNoneServes, Membership } from './membership.ts';
@@ -33,6 +34,8 @@ export interface PostgresEngineOptions {
   readonly connections?: number;
   /** How often a node says that it lives, ms. */
   readonly beatMs?: number;
+  /** Told, when a node begins and when it begins anew, how far its machine's clock is from the database's, where that is too far, ms. */
+  readonly onClockApart?: ((ms: number) => void) | undefined;
 }
 
 const nameOf = (nodeId: string): string => `deskbell ${nodeId}`;
@@ -83,7 +86,7 @@ function openBeside({ clock }: PostgresEngineOptions, nodeId: string, store: Pos
 }
 
 async function openNode(
-  { url, clock, version, beatMs }: PostgresEngineOptions,
+  { url, clock, version, beatMs, onClockApart }: PostgresEngineOptions,
   nodeId: string,
   store: PostgresStore,
 ): Promise<Engine> {
@@ -116,6 +119,10 @@ async function openNode(
     },
   };
   membership.add({
+    joined: async (link) => {
+      const apart = Math.abs(await measureSkew(link));
+      if (apart > maxSkewMs) onClockApart?.(apart);
+    },
     beat: async (link) => {
       if (membership.leads) await limiter.sweep(link);
     },
