@@ -8,7 +8,8 @@ import { openEngine, prepareFolder } from '../../src/engine/open-engine.ts';
 import { migratePostgres } from '../../src/engine/postgres/migrate.ts';
 import { openPostgresEngine } from '../../src/engine/postgres/open-postgres.ts';
 import { createHostileEngine } from './hostile-engine.ts';
-import { createDatabase } from './postgres.ts';
+import { createDatabase, runScript } from './postgres.ts';
+import { sqliteWords } from './sqlite-words.ts';
 
 export interface ContractEngine {
   readonly engine: Engine;
@@ -40,7 +41,13 @@ export async function openContractEngine(wrap: (inner: Engine) => Promise<Engine
 
 /** A database of its own with the newest schema. */
 export const createMigratedDatabase = (): ReturnType<typeof createDatabase> =>
-  createDatabase({ name: 'migrated', up: async (url) => void (await migratePostgres(url)) });
+  createDatabase({
+    name: 'migrated',
+    up: async (url) => {
+      await migratePostgres(url);
+      await runScript(url, sqliteWords);
+    },
+  });
 
 /** Opens an engine on a database of its own. */
 export async function openPostgresContractEngine(

@@ -305,6 +305,17 @@ async function findTemplate(
   return template;
 }
 
+/** Runs statements in a database. @param script separated by semicolons */
+export async function runScript(url: string, script: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(script);
+  } finally {
+    await client.end();
+  }
+}
+
 /**
  * Runs one statement, written for SQLite, in a database.
  * @returns its rows, with whole numbers as numbers

@@ -13,7 +13,8 @@ import { createMember, createOrganization } from '../helpers/fixtures.ts';
 let app: TestApp;
 
 beforeAll(async () => {
-  app = await startApp();
+  // Both databases have the same tables and columns (test/engine/postgres.test.ts), and this one lists them all.
+  app = await startApp({ engine: 'sqlite' });
   await createOrganization(app, 'acme');
 });
 afterAll(() => app.stop());

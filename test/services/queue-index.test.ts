@@ -207,7 +207,10 @@ describe('what happens behind the server', () => {
   it('a message that another process wrote is counted', async () => {
     const before = await hold();
     const other = await openService(
-      readConfig({ data: app.folder, limitVisitor: 'off' }, {}),
+      readConfig(
+        { data: app.database === null ? app.folder : undefined, limitVisitor: 'off' },
+        app.environment,
+      ),
       'command',
       () => null,
     );

@@ -28,6 +28,12 @@ beforeEach(async () => {
 });
 afterEach(() => app.stop());
 
+/** For what is about the files of the database. */
+async function startOnSqlite(): Promise<void> {
+  await app.stop();
+  app = await startApp({ engine: 'sqlite' });
+}
+
 const texts = async (visitor: TestClient, id: string): Promise<string[]> =>
   (
     (await visitor.call('GET', `/conversations/${id}/messages?limit=100`)).body.messages as {
@@ -246,6 +252,7 @@ describe('what goes', () => {
   });
 
   it('removes copies of the database after 30 days, and no other file', async () => {
+    await startOnSqlite();
     const made = async (name: string, age: number): Promise<void> => {
       await writeFile(join(app.folder, name), 'x');
       const seconds = (app.clock.now() - age) / 1000;
@@ -295,6 +302,7 @@ describe('what stays right', () => {
   });
 
   it('takes the words out of the search, and their text out of the files', async () => {
+    await startOnSqlite();
     const { application } = await createOrganization(app, 'acme', 'free');
     const visitor = createVisitor(app, application);
     await createMessage(visitor, await createConversation(visitor), 'hippopotamus');

@@ -91,9 +91,11 @@ describe('a search, while the index is behind,', () => {
     await app.local('visitors.erase', { applicationId: acme.application.id, mode: 'live', visitorId });
     for (const word of ['chameleon', 'dromedary']) expect(await find(word)).toEqual([]);
     expect(await rowsOf(app, 'select id from search_rows')).toEqual([]);
-    expect(
-      await rowsOf(app, "select rowid from search where search match 'dromedary* OR 1xdromedary*'"),
-    ).toEqual([]);
+    // SQLite has the words in a table of their own.
+    if (app.database === null)
+      expect(
+        await rowsOf(app, "select rowid from search where search match 'dromedary* OR 1xdromedary*'"),
+      ).toEqual([]);
   });
 
   it('finds what was sent before the server ended without indexing it', async () => {

@@ -38,7 +38,8 @@ let member: TestMember;
 let stranger: TestMember;
 
 beforeAll(async () => {
-  app = await startApp();
+  // The index is a table of SQLite's: PostgreSQL finds parts of texts by itself.
+  app = await startApp({ engine: 'sqlite' });
   acme = await createOrganization(app, 'acme');
   other = await createOrganization(app, 'other');
   await app.local('organizations.update', { organization: 'acme', limits: { requestsPerMinute: 1_000_000 } });
@@ -393,7 +394,7 @@ describe('the index of subjects, names and addresses', () => {
   });
 
   it('is made where an organization is imported', async () => {
-    const to = await startApp();
+    const to = await startApp({ engine: 'sqlite' });
     try {
       const moved = await createOrganization(app, 'moved');
       const person = createVisitor(app, moved.application);
