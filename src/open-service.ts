@@ -108,9 +108,10 @@ export async function openService(
     },
   };
   const withdrawQuestions = (): void => closing.abort();
-  const close = (): Promise<void> => {
+  const close = async (): Promise<void> => {
     withdrawQuestions();
-    return engine.close();
+    await engine.close();
+    await service.files.close();
   };
   return { service, cancelModelRequests: withdrawQuestions, close };
 }

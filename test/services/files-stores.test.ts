@@ -1,5 +1,6 @@
 // Owns: what the stores of files promise, the folder and the bucket alike; that requests to a bucket are signed as
 // Amazon's rules say; and what becomes of files when the store or the scanner fails.
+import { existsSync } from 'node:fs';
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -477,6 +478,23 @@ test('the sweep removes own objects that no row names once they are old, and upl
   expect(await storedObjects(app)).toEqual([kept!, young!, foreign!].toSorted());
   expect(await readdir(incomingFolder)).toEqual([]);
   await app.stop();
+});
+
+test('a server without a data folder leaves none behind', async () => {
+  const app = await startApp({
+    engine: 'postgres',
+    flags: { files: `s3://${s3.bucket}/none?endpoint=${endpoint}&region=${s3.region}` },
+    environment: { AWS_ACCESS_KEY_ID: s3.accessKeyId, AWS_SECRET_ACCESS_KEY: s3.secret },
+  });
+  try {
+    const acme = await createOrganization(app, 'acme');
+    const visitor = createVisitor(app, acme.application);
+    expect((await uploadFile(app, visitor, Buffer.from('mine'))).status).toBe(201);
+    expect(existsSync(app.service.files.incomingFolder)).toBe(true);
+  } finally {
+    await app.stop();
+  }
+  expect(existsSync(app.service.files.incomingFolder)).toBe(false);
 });
 
 test('a host of their own serves files and nothing else', async () => {

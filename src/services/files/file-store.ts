@@ -76,4 +76,6 @@ export interface Files {
   readonly incomingFolder: string;
   /** The host that serves files, without a trailing slash; null: the service's own. */
   readonly publicUrl: string | null;
+  /** Removes what no later process could know of. */
+  close(): Promise<void>;
 }
