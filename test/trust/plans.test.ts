@@ -42,6 +42,28 @@ it('an admin still names the organization, and the owner sets its plan', async (
   expect(plan).toBe('premium');
 });
 
+it('an admin has data kept for a shorter time than the plan says, and for no longer', async () => {
+  const ask = async (retentionDays: unknown): Promise<unknown[]> => {
+    const { status, body } = await small.call('PATCH', '/../admin/organization', {
+      limits: { retentionDays },
+    });
+    return [status, body.error ?? body.organization.limits.retentionDays];
+  };
+  await createOrganization(app, 'small', 'free');
+  const small = await createMember(app, 'small', 'admin');
+  expect(await ask(7)).toEqual([200, 7]);
+  for (const longer of [31, 'unlimited']) expect(await ask(longer)).toEqual([403, 'plan_limit']);
+  const move = (plan: 'free' | 'premium' | 'enterprise') =>
+    app.local('organizations.update', { organization: 'small', plan });
+  // What was shortened stays short; what another plan allowed ends with it.
+  for (const plan of ['premium', 'enterprise', 'free'] as const)
+    expect((await move(plan)).limits.retentionDays).toBe(7);
+  expect(await ask(null)).toEqual([200, 30]);
+  await move('enterprise');
+  expect(await ask(800)).toEqual([200, 800]);
+  expect((await move('premium')).limits.retentionDays).toBe(365);
+});
+
 it('an admin sets the plan where the owner of the server lets them', async () => {
   const open = await startApp({ flags: { selfServicePlans: 'allow' } });
   try {

@@ -67,7 +67,9 @@ export function addOrgCommands(program: Command, act: WrapHandler): void {
   slug(
     org
       .command('limits')
-      .description("show or set an enterprise organization's own limits; plan: as the plan says"),
+      .description(
+        "show or set an organization's own limits, under other plans than enterprise only a shorter retention; plan: as the plan says",
+      ),
   )
     .option('--requests-per-minute <N>', 'all requests of the organization', wholeNumberOr('plan'))
     .option(

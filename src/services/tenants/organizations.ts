@@ -3,13 +3,14 @@
 import { randomBytes } from 'node:crypto';
 import type { Input, Output } from '../../protocol/operations.ts';
 import { organizationSlug } from '../../protocol/operations/shared.ts';
-import type { Mode } from '../../protocol/entities.ts';
+import type { Mode, Plan } from '../../protocol/entities.ts';
 import type { OrganizationRow, RetentionCursor } from '../../engine/rows.ts';
 import { accessOrganization } from '../core/access.ts';
 import { audit } from '../core/audit.ts';
 import { readEscalation, storedEscalation } from '../notifications/escalation-steps.ts';
 import { badField, ServiceError } from '../core/errors.ts';
 import { demandsSecondFactor } from '../auth/second-factor-demand.ts';
+import { planLimits } from './plans.ts';
 import { organizationQuotas } from './quotas.ts';
 import { isoTime, serializeOrganization } from '../core/serializers.ts';
 import { readSlice } from '../core/slices.ts';
@@ -142,9 +143,10 @@ const auditedColumns = [
 
 /**
  * Changes any of name, plan, own limits and the release of an absent operator's conversations at once. Of the limits
- * what is left out stays, and null goes back to the plan's; a change to another plan than enterprise takes all back.
- * @throws ServiceError not_found; forbidden for a plan or limits that the server's owner sets; plan_limit for limits of its own under another plan than enterprise; conflict where
- *   the caller would lock themselves out
+ * what is left out stays, and null goes back to the plan's; a change to another plan than enterprise takes all back but a
+ * retention that is shorter than the new plan's.
+ * @throws ServiceError not_found; forbidden for a plan or limits that the server's owner sets; plan_limit for limits of its
+ *   own beyond another plan than enterprise; conflict where the caller would lock themselves out
  */
 export async function updateOrganization(
   tx: Tx,
@@ -161,16 +163,11 @@ export async function updateOrganization(
     signIn,
     escalation,
   } = input;
-  const setsLimits = Object.values(limits ?? {}).some((limit) => limit !== null);
-  if (setsLimits && plan !== 'enterprise')
-    throw new ServiceError(
-      'plan_limit',
-      `Only the enterprise plan sets its own limits: deskbell org plan ${row.slug} enterprise`,
-    );
+  assertWithinPlan(row, plan, limits);
   const updated: OrganizationRow = {
     ...row,
     // They were of the plan that is left.
-    ...ownLimits(plan === row.plan || plan === 'enterprise' ? row : { ...row, ...noOwnLimits }, limits),
+    ...ownLimits(plan === row.plan || plan === 'enterprise' ? row : keptUnder(plan, row), limits),
     name,
     plan,
     plan_changed_at: plan === row.plan ? row.plan_changed_at : call.service.engine.clock.now(),
@@ -219,6 +216,36 @@ async function assertNotLockingOut(
       'conflict',
       'Set up your own second factor first: deskbell second-factor enable. Without one you would be signed out.',
     );
+}
+
+/** Every plan lets data be kept for a shorter time than it says. */
+function isShorter(plan: Plan, retentionDays: number | 'unlimited' | null): boolean {
+  const most = planLimits[plan].retentionDays;
+  return typeof retentionDays === 'number' && retentionDays > 0 && most !== null && retentionDays <= most;
+}
+
+/** @throws ServiceError plan_limit */
+function assertWithinPlan(
+  { slug }: OrganizationRow,
+  plan: Plan,
+  { retentionDays = null, ...others }: NonNullable<Input<'organizations.update'>['limits']> = {},
+): void {
+  const setsOthers = Object.values(others).some((limit) => limit !== null);
+  if (plan === 'enterprise' || (!setsOthers && (retentionDays === null || isShorter(plan, retentionDays))))
+    return;
+  throw new ServiceError(
+    'plan_limit',
+    `Only the enterprise plan sets its own limits, but for data that is kept for a shorter time, 1 to ${planLimits[plan].retentionDays} days: deskbell org plan ${slug} enterprise`,
+  );
+}
+
+/** An organization that has left a plan for one whose limits are given. */
+function keptUnder(plan: Plan, row: OrganizationRow): OrganizationRow {
+  return {
+    ...row,
+    ...noOwnLimits,
+    retention_days: isShorter(plan, row.retention_days) ? row.retention_days : null,
+  };
 }
 
 type OwnLimits = Pick<
