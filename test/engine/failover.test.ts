@@ -264,6 +264,38 @@ describe('on the server of the run', () => {
   });
 });
 
+describe('a database that has no more connections', () => {
+  it('leaves a node the use of those that it has', async () => {
+    const database = await createMigratedDatabase();
+    try {
+      const node = await openNode(database.url);
+      const begin = (work: () => Promise<void>): Promise<void> => node.store.write('server:one', work);
+      await begin(async () => undefined);
+      const refused = Promise.withResolvers<never>();
+      const spy = vi.spyOn(Link, 'open').mockReturnValue(refused.promise);
+      const [begun, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const busy = begin(() => {
+        begun.resolve();
+        return over.promise;
+      });
+      await begun.promise;
+      // It needs another connection, and hears that there is none after the one that is there has become free.
+      const another = begin(async () => undefined);
+      await eventually(() => expect(spy).toHaveBeenCalled(), 20_000);
+      over.resolve();
+      await busy;
+      refused.reject(new StoreUnavailableError('sorry, too many clients already'));
+      await expect(another).rejects.toThrow(StoreUnavailableError);
+      for (let later = 0; later < 3; later += 1) await begin(async () => undefined);
+      spy.mockRestore();
+    } finally {
+      vi.restoreAllMocks();
+      await Promise.all(nodes.splice(0).map((node) => node.close()));
+      await database.remove();
+    }
+  });
+});
+
 describe('a node that does not reach its database', () => {
   it('says so once it has lasted 15 s, once for each time', async () => {
     const database = await createMigratedDatabase();

@@ -96,6 +96,11 @@ export class Lane {
     this.#options = options;
   }
 
+  /** Whether it has a connection, as far as is known. */
+  get isConnected(): boolean {
+    return this.#link?.lost === false;
+  }
+
   /** Runs operations in one transaction, or each in one of its own where it must be. Answers every caller, never throws. */
   async run(group: readonly QueuedWrite[]): Promise<void> {
     const outcome = await this.#attempt(group);

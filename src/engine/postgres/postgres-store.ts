@@ -292,7 +292,9 @@ export class PostgresStore implements Store, Maintenance {
       const lane = this.#queue.length > 0 ? this.#idle.pop() : undefined;
       if (lane === undefined) return;
       const running = lane.run(this.#queue.splice(0, maxGroupSize)).finally(() => {
-        this.#idle.push(lane);
+        // The next one is taken from the end: where the database has no more connections, those that there are do the work.
+        if (lane.isConnected) this.#idle.push(lane);
+        else this.#idle.unshift(lane);
         if (this.#queue.length > 0) this.#plan();
       });
       void this.#note(this.#underWay, running);
