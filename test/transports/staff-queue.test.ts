@@ -47,7 +47,11 @@ describe('colleagues', () => {
       { id: admin.id, name: 'Anna', role: 'admin', online: false },
       { id: operator.id, name: 'Olivia', role: 'operator', online: false },
     ]);
-    expect(Object.keys(body)).toEqual(['members']);
+    const { members, ...page } = body;
+    expect(members).toHaveLength(2);
+    expect(page).toEqual({ total: 2, limit: 1_000, offset: 0 });
+    const { body: second } = await operator.call('GET', '/members?limit=1&offset=1');
+    expect(second).toEqual({ members: [members[1]], total: 2, limit: 1, offset: 1 });
   });
 
   it('are online as long as a connection of theirs lives', async () => {

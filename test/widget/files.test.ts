@@ -249,7 +249,7 @@ test('a file that was chosen without a network can be chosen again once it is ba
   await failed.waitFor();
   await page.context().setOffline(false);
   await give(page, 'drop', [pdfFile('plan.pdf', 1_000)]);
-  const chosen = page.locator('deskbell-widget .tray').getByText('plan.pdf');
+  const chosen = page.locator('deskbell-widget .tray').getByText('plan.pdf', { exact: true });
   await expect.poll(() => chosen.isVisible()).toBe(true);
 });
 
