@@ -84,7 +84,7 @@ async function sendFile(ctx: Context, service: Service, id: string, trustProxy: 
   if (range === 'unsatisfiable') {
     ctx.set('Content-Range', `bytes */${row.size}`);
     throw new ServiceError(
-      'range_not_satisfiable',
+      'invalid_range',
       `The file has ${row.size} bytes. Ask for a Range that begins within them.`,
     );
   }

@@ -36,7 +36,7 @@ export const errorTexts: Readonly<Record<ErrorCode, string>> = {
     'The state does not allow it any more; `status` and `assignedTo` say how it is now, where it is a conversation.',
   payload_too_large: 'The body is larger than 64 KiB; a file is larger than files may be.',
   unsupported_media_type: 'The body is not plain JSON.',
-  range_not_satisfiable: 'The file is shorter; `Content-Range` says how long it is.',
+  invalid_range: 'The file is shorter; `Content-Range` says how long it is.',
   upgrade_required: 'The path is a WebSocket; `Upgrade` says so.',
   conversation_not_active: 'The conversation is closed.',
   edit_window_expired: 'More than 15 minutes have passed.',

@@ -158,13 +158,7 @@ const fileLinkItem: JsonObject = {
       '200': { description: 'The file, as it is.', ...bytes },
       '206': { description: 'The part of it that `Range` asks for.', ...bytes },
       '304': { description: 'Not changed since the ETag that was sent.' },
-      ...errorResponses([
-        'forbidden',
-        'not_found',
-        'range_not_satisfiable',
-        'rate_limit_exceeded',
-        'unavailable',
-      ]),
+      ...errorResponses(['forbidden', 'not_found', 'invalid_range', 'rate_limit_exceeded', 'unavailable']),
     },
   },
 };

@@ -19,7 +19,7 @@ export const errorCodes = {
   ai_model_required: { status: 409, retry: false },
   payload_too_large: { status: 413, retry: false },
   unsupported_media_type: { status: 415, retry: false },
-  range_not_satisfiable: { status: 416, retry: false },
+  invalid_range: { status: 416, retry: false },
   upgrade_required: { status: 426, retry: false },
   conversation_not_active: { status: 422, retry: false },
   edit_window_expired: { status: 422, retry: false },

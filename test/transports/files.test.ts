@@ -319,7 +319,7 @@ describe('links', () => {
       // It holds for this request alone.
       expect(headers.get('cache-control')).toBe('no-store');
       expect(JSON.parse(body.toString())).toEqual({
-        error: 'range_not_satisfiable',
+        error: 'invalid_range',
         message: 'The file has 200000 bytes. Ask for a Range that begins within them.',
       });
     }
