@@ -10,8 +10,7 @@ import { audit } from '../core/audit.ts';
 import { readEscalation, storedEscalation } from '../notifications/escalation-steps.ts';
 import { badField, ServiceError } from '../core/errors.ts';
 import { demandsSecondFactor } from '../auth/second-factor-demand.ts';
-import { planLimits } from './plans.ts';
-import { organizationQuotas } from './quotas.ts';
+import { assertOwnLimits, isRetentionWithin, organizationQuotas } from './quotas.ts';
 import { isoTime, serializeOrganization } from '../core/serializers.ts';
 import { readSlice } from '../core/slices.ts';
 import type { OwnerCall, ReadTx, Tx } from '../service.ts';
@@ -163,11 +162,10 @@ export async function updateOrganization(
     signIn,
     escalation,
   } = input;
-  assertWithinPlan(row, plan, limits);
+  assertOwnLimits(row, plan, limits);
   const updated: OrganizationRow = {
     ...row,
-    // They were of the plan that is left.
-    ...ownLimits(plan === row.plan || plan === 'enterprise' ? row : keptUnder(plan, row), limits),
+    ...ownLimits(plan === row.plan || plan === 'enterprise' ? row : withoutOwnLimits(plan, row), limits),
     name,
     plan,
     plan_changed_at: plan === row.plan ? row.plan_changed_at : call.service.engine.clock.now(),
@@ -218,33 +216,12 @@ async function assertNotLockingOut(
     );
 }
 
-/** Every plan lets data be kept for a shorter time than it says. */
-function isShorter(plan: Plan, retentionDays: number | 'unlimited' | null): boolean {
-  const most = planLimits[plan].retentionDays;
-  return typeof retentionDays === 'number' && retentionDays > 0 && most !== null && retentionDays <= most;
-}
-
-/** @throws ServiceError plan_limit */
-function assertWithinPlan(
-  { slug }: OrganizationRow,
-  plan: Plan,
-  { retentionDays = null, ...others }: NonNullable<Input<'organizations.update'>['limits']> = {},
-): void {
-  const setsOthers = Object.values(others).some((limit) => limit !== null);
-  if (plan === 'enterprise' || (!setsOthers && (retentionDays === null || isShorter(plan, retentionDays))))
-    return;
-  throw new ServiceError(
-    'plan_limit',
-    `Only the enterprise plan sets its own limits, but for data that is kept for a shorter time, 1 to ${planLimits[plan].retentionDays} days: deskbell org plan ${slug} enterprise`,
-  );
-}
-
-/** An organization that has left a plan for one whose limits are given. */
-function keptUnder(plan: Plan, row: OrganizationRow): OrganizationRow {
+/** An organization that changes to another plan than enterprise: its own limits were of the plan that it leaves. */
+function withoutOwnLimits(plan: Plan, row: OrganizationRow): OrganizationRow {
   return {
     ...row,
     ...noOwnLimits,
-    retention_days: isShorter(plan, row.retention_days) ? row.retention_days : null,
+    retention_days: isRetentionWithin(plan, row.retention_days) ? row.retention_days : null,
   };
 }
 

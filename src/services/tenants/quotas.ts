@@ -1,6 +1,8 @@
 // What each plan allows, an organization's own numbers, and the refusals that a
-// plan causes. The numbers of the plans are in limits.ts.
+// plan causes. The numbers of the plans are in plans.ts.
 import type { OrganizationRow } from '../../engine/rows.ts';
+import type { Plan } from '../../protocol/entities.ts';
+import type { Input } from '../../protocol/operations.ts';
 import { ServiceError } from '../core/errors.ts';
 import { formatBytes } from '../../text/text.ts';
 import { planLimits } from './plans.ts';
@@ -75,5 +77,33 @@ export function assertFileQuota(organization: OrganizationRow, have: number, mor
   throw new ServiceError(
     'plan_limit',
     `The organization's files take all the ${formatBytes(fileBytes)} that they may. ${advice}`,
+  );
+}
+
+/** Whether data is kept for no longer than a plan says: every plan allows that. @param retentionDays of one's own */
+export function isRetentionWithin(plan: Plan, retentionDays: number | 'unlimited' | null): boolean {
+  const most = planLimits[plan].retentionDays;
+  return typeof retentionDays === 'number' && retentionDays > 0 && most !== null && retentionDays <= most;
+}
+
+/**
+ * Limits of its own are the enterprise plan's, but for a shorter retention.
+ * @param plan under which they are to hold
+ * @throws ServiceError plan_limit
+ */
+export function assertOwnLimits(
+  { slug }: OrganizationRow,
+  plan: Plan,
+  { retentionDays = null, ...others }: NonNullable<Input<'organizations.update'>['limits']> = {},
+): void {
+  const setsOthers = Object.values(others).some((limit) => typeof limit === 'number');
+  if (
+    plan === 'enterprise' ||
+    (!setsOthers && (retentionDays === null || isRetentionWithin(plan, retentionDays)))
+  )
+    return;
+  throw new ServiceError(
+    'plan_limit',
+    `Only the enterprise plan sets its own limits, but for data that is kept for a shorter time, 1 to ${planLimits[plan].retentionDays} days: deskbell org plan ${slug} enterprise`,
   );
 }
