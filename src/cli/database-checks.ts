@@ -5,7 +5,6 @@ import { counted } from '../text/text.ts';
 import { note, ok, wrong, type Finding } from './finding.ts';
 import { placeOf } from './local.ts';
 
-const maxSkewMs = 2_000;
 /** A server takes so many. */
 const connectionsOfServer = 11;
 const longTransactionMs = 60_000;
@@ -26,7 +25,7 @@ export async function checkDatabase(config: Config, now: number): Promise<Findin
     schema(report),
     ...keeps(config, report),
     ...load(report),
-    skew(now, Math.abs(report.clockSkewMs)),
+    skew(now, report),
     nodes(report),
   ];
 }
@@ -138,11 +137,11 @@ function load({ connectionsLeft, notifyQueue, oldestTransactionMs }: PostgresRep
   ];
 }
 
-function skew(now: number, apart: number): Finding {
-  return apart > maxSkewMs
+function skew(now: number, { clockSkewMs, clocksApart }: PostgresReport): Finding {
+  return clocksApart
     ? wrong(
         'clock',
-        `this machine and the database are ${(apart / 1_000).toFixed(1)} s apart`,
+        `this machine and the database are ${(Math.abs(clockSkewMs) / 1_000).toFixed(1)} s apart`,
         'Set the clocks of all machines right (timedatectl set-ntp true)',
       )
     : ok('clock', new Date(now).toISOString());

@@ -8,7 +8,12 @@ const readClock: Statement = {
 };
 
 /** Clocks that are further apart are not right, ms: a token that one server makes is none yet, or none any more, for another. */
-export const maxSkewMs = 2_000;
+const maxSkewMs = 2_000;
+
+/** Whether clocks are too far apart. @param skewMs as it was measured, in either direction */
+export function areClocksApart(skewMs: number): boolean {
+  return Math.abs(skewMs) > maxSkewMs;
+}
 
 /** What the machine's clock shows, also where another one is handed in. */
 const machine = createSystemClock();

@@ -1,7 +1,7 @@
 // Looks at a database on PostgreSQL for `deskbell doctor`, `nodes` and `migrate`. Decides nothing about what is good
 // enough, and changes nothing but in `migrateDatabase`.
 import { examineDatabase, unreachable } from './examine.ts';
-import { measureSkew } from './clock-skew.ts';
+import { areClocksApart, measureSkew } from './clock-skew.ts';
 import { Link } from './link.ts';
 import { assertNoneServes, readNodes, type NodeRow } from './membership.ts';
 import { migrateOn, newestSchema, readSchema } from './migrate.ts';
@@ -39,6 +39,8 @@ export interface PostgresReport {
   readonly oldestTransactionMs: number;
   /** What the database's clock shows more than this machine's, ms. */
   readonly clockSkewMs: number;
+  /** Whether that is too much. */
+  readonly clocksApart: boolean;
   readonly sizeBytes: number;
   readonly nodes: readonly NodeRow[];
   /** When the newest row was made, ms; null where there is none. */
@@ -88,6 +90,7 @@ export async function inspectPostgres(url: string): Promise<PostgresReport> {
       schema === 0
         ? { rows: [] }
         : await link.query<{ value: string }>({ text: "select value from meta where key = 'key_check'" });
+    const skewMs = await measureSkew(link);
     return {
       version: found.version,
       versionNumber: found.version_number,
@@ -107,7 +110,8 @@ export async function inspectPostgres(url: string): Promise<PostgresReport> {
       connectionsLeft: found.connections_left,
       notifyQueue: found.notify_queue,
       oldestTransactionMs: found.oldest_ms,
-      clockSkewMs: await measureSkew(link),
+      clockSkewMs: skewMs,
+      clocksApart: areClocksApart(skewMs),
       sizeBytes: found.size,
       nodes: (await hasNodeTables(link)) ? await readNodes(link) : [],
       newestTime: schema < newestSchema ? null : await newestTimeOn(url),

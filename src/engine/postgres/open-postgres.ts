@@ -8,7 +8,7 @@ import { createMemorySeats } from '../memory/seats.ts';
 import { createMemorySignals } from '../memory/signals.ts';
 import { createMemoryLimiter, createSlidingWindowLimiter } from '../memory/sliding-window-limiter.ts';
 import { EngineError } from '../open-errors.ts';
-import { maxSkewMs, measureSkew } from './clock-skew.ts';
+import { areClocksApart, measureSkew } from './clock-skew.ts';
 import { assertOwnSession, examineDatabase, unreachable } from './examine.ts';
 import { Link } from './link.ts';
 import { assertNoneServes, Membership } from './membership.ts';
@@ -120,8 +120,8 @@ async function openNode(
   };
   membership.add({
     joined: async (link) => {
-      const apart = Math.abs(await measureSkew(link));
-      if (apart > maxSkewMs) onClockApart?.(apart);
+      const skewMs = await measureSkew(link);
+      if (areClocksApart(skewMs)) onClockApart?.(Math.abs(skewMs));
     },
     beat: async (link) => {
       if (membership.leads) await limiter.sweep(link);
