@@ -20,6 +20,7 @@ import {
   openBackup,
   openConnection,
   prepareFolder,
+  reindexDatabase,
   removeBackupFiles,
   restoreCopyName,
   sqliteCode,
@@ -242,6 +243,23 @@ async function restoreOpened(
   } finally {
     for (const end of ['', '-wal', '-shm', '-journal']) await rm(incoming + end, { force: true });
     await rm(incomingFiles, { recursive: true, force: true });
+    unlock();
+  }
+}
+
+/**
+ * Makes the full-text indexes of a folder that no server uses anew.
+ * @throws EngineError; nothing was changed then
+ */
+export async function reindexDataFolder({ data: folder }: Config): Promise<void> {
+  const unlock = await lockFolder(folder);
+  if (unlock === null)
+    throw new EngineError(
+      `A deskbell server${await nameLockHolder(folder)} is running on ${folder}. Stop it, then try again; nothing was changed.`,
+    );
+  try {
+    reindexDatabase(databaseFile(folder));
+  } finally {
     unlock();
   }
 }

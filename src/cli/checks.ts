@@ -161,7 +161,7 @@ function databaseFindings(config: Config, { database, key }: DataFolderReport, n
   const restore = 'Restore a backup: deskbell restore FILE --force';
   if (database instanceof Error)
     return [wrong('database', `it can't be opened: ${database.message}`, restore), clockAlone(now)];
-  const { schema, knownSchema, sqliteVersion, problem, newestTime } = database;
+  const { schema, knownSchema, sqliteVersion, problem, isIndexAlone, isIndexFilling, newestTime } = database;
   const findings = [ok('sqlite', sqliteVersion)];
   if (key instanceof Error)
     findings.push(
@@ -192,8 +192,21 @@ function databaseFindings(config: Config, { database, key }: DataFolderReport, n
   findings.push(
     problem === null
       ? ok('integrity', 'the database is whole')
-      : wrong('integrity', `the database is damaged: ${problem}`, restore),
+      : isIndexAlone
+        ? wrong(
+            'integrity',
+            `an index of the search is damaged, and nothing else: ${problem}`,
+            'Stop the server, and make the indexes anew: deskbell reindex',
+          )
+        : wrong('integrity', `the database is damaged: ${problem}`, restore),
   );
+  if (isIndexFilling && !isIndexAlone)
+    findings.push(
+      note(
+        'search',
+        'a running server puts messages into its index; until then a search finds a part of them',
+      ),
+    );
   findings.push(checkClock(now, newestTime));
   return findings;
 }

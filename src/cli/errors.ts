@@ -70,6 +70,7 @@ const refusals = new Set([
   'EngineError',
   'SchemaError',
   'StoreUnavailableError',
+  'IndexDamagedError',
   'BackupError',
   'PassphraseError',
   'CommandError',

@@ -27,6 +27,7 @@ import { addOrgCommands } from './commands/orgs.ts';
 import { addPurgeCommand } from './commands/purge.ts';
 import { addConsoleCommand } from './commands/open-console.ts';
 import { addQueueOrderCommands } from './commands/queue-order.ts';
+import { addReindexCommand } from './commands/reindex.ts';
 import { addReplyCommands } from './commands/reply.ts';
 import { addRestoreCommand } from './commands/restore.ts';
 import { addServeCommands } from './commands/serve.ts';
@@ -140,6 +141,7 @@ function createProgram(io: Io): Command {
   addAuditCommand(program, act);
   addBackupCommand(program, act);
   addRestoreCommand(program, act);
+  addReindexCommand(program, act);
   addExportCommand(program, act);
   addImportCommand(program, act);
   addPurgeCommand(program, act);

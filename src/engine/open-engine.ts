@@ -49,6 +49,7 @@ export { openConnection, sqliteCode } from './sqlite/connection.ts';
 export { restoreCopyName, unsealedCopyName } from './sqlite/copies.ts';
 export { hasReserve, reserveBytes } from './sqlite/disk-reserve.ts';
 export { inspectDatabase, readMetaValue, type DatabaseReport } from './sqlite/inspect.ts';
+export { reindexDatabase } from './sqlite/reindex.ts';
 
 /**
  * As `writeBackup`, in a process that takes only the time that no other wants, where that can be had.

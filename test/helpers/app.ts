@@ -41,8 +41,11 @@ export interface TestApp {
   beforeStop(work: () => void): void;
   /** Stops the server and removes its folder. Twice is once. */
   stop(): Promise<void>;
-  /** Stops the server and starts another on the same folder. */
-  restart(flags?: Flags): Promise<TestApp>;
+  /**
+   * Stops the server and starts another on the same folder.
+   * @param whileStopped done in between
+   */
+  restart(flags?: Flags, whileStopped?: () => Promise<unknown>): Promise<TestApp>;
   /** Starts another server on the same database, with the same clock. It is stopped before this one. */
   beside(): Promise<TestApp>;
 }
@@ -129,9 +132,10 @@ async function startCluster(place: Place, options: TestAppOptions): Promise<Test
       await stopOthers();
       await first.stop();
     },
-    restart: async (flags = {}) => {
+    restart: async (flags = {}, whileStopped) => {
       await stopOthers();
       await first.stopServer();
+      await whileStopped?.();
       return startCluster(place, { ...options, flags: { ...options.flags, ...flags } });
     },
   };
@@ -199,8 +203,9 @@ async function startOn(place: Place, options: TestAppOptions, logged: string[] =
       await database?.remove();
       await rm(folder, { recursive: true, force: true });
     },
-    restart: async (flags = {}) => {
+    restart: async (flags = {}, whileStopped) => {
       await stop();
+      await whileStopped?.();
       return startOn(place, { ...options, flags: { ...options.flags, ...flags } });
     },
   };

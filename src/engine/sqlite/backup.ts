@@ -8,7 +8,7 @@ import { errorMessage, systemErrorCode } from '../file-errors.ts';
 import { extractFiles, writeFiles, type BackedUpFiles } from './backup-files.ts';
 import { schemaVersion, assertNotNewer } from './migrate.ts';
 import { openConnection, type Connection } from './connection.ts';
-import { integrityProblem } from './examine.ts';
+import { integrityProblem, isIndexProblem } from './examine.ts';
 import {
   BackupError,
   isSealed,
@@ -335,7 +335,12 @@ function checkDatabase(file: string): string | null {
     connection = openConnection(file, { durability: 'full', lockTimeoutMs: 0, readonly: true });
     assertNotNewer(connection);
     const problem = integrityProblem(connection, 'integrity_check');
-    if (problem !== null) throw new BackupError(`The copy of the database is damaged: ${problem}.`);
+    if (problem !== null)
+      throw new BackupError(
+        isIndexProblem(problem)
+          ? `An index of the search is damaged, and nothing else: ${problem}. Stop the server, make the indexes anew with deskbell reindex, then back up.`
+          : `The copy of the database is damaged: ${problem}.`,
+      );
     return keyCheckOf(connection);
   } catch (error) {
     if (error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_'))

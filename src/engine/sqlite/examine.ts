@@ -27,19 +27,25 @@ function* noRows(): Generator {
   // Nothing reads them.
 }
 
-/** @returns the first page or index that SQLite finds wrong, or null */
+/** @returns what SQLite finds wrong first, and a full-text index only where nothing else is; or null */
 function structureProblem(connection: Connection, how: 'quick_check' | 'integrity_check'): string | null {
-  const found = connection.prepare<[], string>(`pragma ${how}`).pluck().get() ?? 'no answer';
-  return found === 'ok' ? null : found;
+  const lines = connection.prepare<[], string>(`pragma ${how}`).pluck().all();
+  if (lines.length === 1 && lines[0] === 'ok') return null;
+  return lines.find((line) => !isIndexProblem(line)) ?? lines[0] ?? 'no answer';
 }
 
-/** @returns the first thing that SQLite finds wrong, or null */
+/** Whether what is wrong is in a full-text index alone, which is made anew from what it is of (reindex.ts). */
+export function isIndexProblem(problem: string): boolean {
+  return /^fts5: | FTS5 table /.test(problem);
+}
+
+/** @returns what is found wrong first, and a full-text index only where nothing else is; or null */
 export function integrityProblem(
   connection: Connection,
   how: 'quick_check' | 'integrity_check',
 ): string | null {
   const found = structureProblem(connection, how);
-  if (found !== null) return found;
+  if (found !== null && !isIndexProblem(found)) return found;
   const orphan = connection.prepare<[], { table: string }>('pragma foreign_key_check').get();
   if (orphan !== undefined) return `a row of ${orphan.table} belongs to nothing`;
   // What no constraint watches. A folder of an older version has not all of these tables yet.
@@ -51,7 +57,7 @@ export function integrityProblem(
     const stray = connection.prepare<[], string>(query).pluck().get();
     if (stray !== undefined) return stray;
   }
-  return null;
+  return found;
 }
 
 /** The first event that has the number of another one, or tells of the message of another one. */

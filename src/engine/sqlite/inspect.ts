@@ -5,7 +5,7 @@ import { createRepositories } from './repositories/repositories.ts';
 import { schemaVersion } from './migrate.ts';
 import { keyCheckOf } from './backup.ts';
 import { openConnection, sqliteVersion } from './connection.ts';
-import { integrityProblem } from './examine.ts';
+import { integrityProblem, isIndexProblem } from './examine.ts';
 import { createRunner } from './runner.ts';
 
 export interface DatabaseReport {
@@ -18,6 +18,10 @@ export interface DatabaseReport {
   readonly journalMode: string;
   /** What SQLite's quick check finds wrong, or null. */
   readonly problem: string | null;
+  /** Whether that is a full-text index, and all else is whole. */
+  readonly isIndexAlone: boolean;
+  /** Whether messages are missing in their index, because it is made for the first time or anew. */
+  readonly isIndexFilling: boolean;
   /** When the newest row was made, ms; null where there is none. */
   readonly newestTime: number | null;
   /** Files that are stored, and what waits; null: the schema is older than files. */
@@ -46,13 +50,16 @@ export async function inspectDatabase(file: string): Promise<DatabaseReport> {
   try {
     const schema = schemaVersion(connection);
     const repositories = createRepositories(createRunner(connection));
+    const problem = integrityProblem(connection, 'quick_check');
     return {
       sqliteVersion: sqliteVersion(connection),
       schema,
       knownSchema: migrations.length,
       keyCheck: keyCheckOf(connection),
       journalMode: String(connection.pragma('journal_mode', { simple: true })),
-      problem: integrityProblem(connection, 'quick_check'),
+      problem,
+      isIndexAlone: problem !== null && isIndexProblem(problem),
+      isIndexFilling: schema === migrations.length && (await isFilling(repositories)),
       newestTime: schema === 0 ? null : await repositories.retention.newestTime(),
       files: schema < migrations.length ? null : await repositories.files.overview(),
       push:
@@ -67,6 +74,12 @@ export async function inspectDatabase(file: string): Promise<DatabaseReport> {
   } finally {
     connection.close();
   }
+}
+
+/** The cursor of the search is a number of the log once all messages are in the index. */
+async function isFilling({ meta, search }: ReturnType<typeof createRepositories>): Promise<boolean> {
+  if (/^\d+$/.test((await meta.get('search_cursor')) ?? '')) return false;
+  return (await search.unindexed('', 1)).length > 0;
 }
 
 /** One value of `meta`, read beside a running server. @throws Error when the file can't be opened as a database */
