@@ -122,7 +122,7 @@ export interface Store {
    * @param work touches nothing but `tx`: it may run again after a rollback, and only its last run counts
    * @param behind no user waits for it: those of users that wait go first, and after a tenth of a second one of these in each
    * commit. An engine whose writes do not wait for each other ignores it.
-   * @throws StoreUnavailableError when the lock can't be had in time or storage refuses the write
+   * @throws StoreUnavailableError when the lock can't be had in time or storage refuses the write; IndexDamagedError
    */
   write<T>(scope: Scope | readonly Scope[], work: (tx: Tx) => Soon<T>, behind?: 'behind'): Promise<T>;
   /**
@@ -191,6 +191,11 @@ export interface StoreStats {
 /** The store could not take the operation now; nothing of it was kept. The same call may succeed later. */
 export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError';
+}
+
+/** A full-text index is damaged: what reads or writes it fails until it is made anew. The rows that it is of are whole. */
+export class IndexDamagedError extends Error {
+  override readonly name = 'IndexDamagedError';
 }
 
 export interface LimitWindow {

@@ -16,7 +16,8 @@ const pieceLength = 64 * 1024;
 /** Writes the answer to a request that failed. */
 export function sendError(ctx: Context, error: unknown, requestId: string, log: Log): void {
   const told = toServiceError(error);
-  const failure = told instanceof ServiceError ? told : internal(error, requestId, log);
+  const failure = told instanceof ServiceError ? told : internal(requestId);
+  if (failure.code === 'internal_error') log.error({ requestId, err: loggedError(error) }, 'internal error');
   const { headers, body } = describeFailure(failure, sentenceOf(ctx, failure), requestId);
   for (const [name, value] of Object.entries(headers)) ctx.set(name, value);
   answerOf(ctx).cacheControl = null;
@@ -242,8 +243,7 @@ async function* jsonTexts(value: unknown): AsyncGenerator<string> {
   } else yield JSON.stringify(value);
 }
 
-function internal(error: unknown, requestId: string, log: Log): ServiceError {
-  log.error({ requestId, err: loggedError(error) }, 'internal error');
+function internal(requestId: string): ServiceError {
   return new ServiceError(
     'internal_error',
     `Something went wrong inside the service. If it happens again, report request ${requestId}.`,

@@ -22,7 +22,7 @@ import { ConfigurationHistory } from '../configuration-history.ts';
 import { StoreUnavailableError } from '../engine.ts';
 import { LogFollower } from '../log-follower.ts';
 import { checkpoint, Checkpoints, isPassing } from './checkpoints.ts';
-import { assertSettings, isStorageError, firstRow, openConnection, type Connection } from './connection.ts';
+import { assertSettings, firstRow, isStorageError, openConnection, type Connection } from './connection.ts';
 import { listCopies, removeCopies } from './copies.ts';
 import { isDiskShort, keepReserve, releaseReserve } from './disk-reserve.ts';
 import { lastSeq } from './log-end.ts';
@@ -30,6 +30,7 @@ import { LogFile, logPieceBytes } from './log-file.ts';
 import { builder } from './query.ts';
 import { createRepositories } from './repositories/repositories.ts';
 import { createRunner, unwatched } from './runner.ts';
+import { toStoreError } from './store-error.ts';
 import { WriteQueue, type Commit } from './write-queue.ts';
 
 export interface SqliteStoreOptions {
@@ -169,7 +170,7 @@ export class SqliteStore implements Store, Maintenance {
         this.#readStatements.begin.run();
         return await work({ repositories: this.#repositories });
       } catch (error) {
-        throw readError(error);
+        throw toStoreError(error, 'Storage refused the read.');
       } finally {
         if (this.#reader.inTransaction) this.#readStatements.end.run();
       }
@@ -187,7 +188,7 @@ export class SqliteStore implements Store, Maintenance {
       connection.exec('BEGIN');
       return await work({ repositories: createRepositories(createRunner(connection)) });
     } catch (error) {
-      throw readError(error);
+      throw toStoreError(error, 'Storage refused the read.');
     } finally {
       connection?.close();
     }
@@ -466,11 +467,4 @@ function closeWriter(writer: Connection): void {
   } finally {
     writer.close();
   }
-}
-
-/** What a read's caller is told. */
-function readError(error: unknown): unknown {
-  return isStorageError(error)
-    ? new StoreUnavailableError('Storage refused the read.', { cause: error })
-    : error;
 }

@@ -3,7 +3,7 @@
 import type { CommittedEvent, Soon, Tx, UserCommit } from '../engine.ts';
 import { StoreUnavailableError } from '../engine.ts';
 import { createHistogram } from '../histogram.ts';
-import { isStorageError, sqliteCode, type Connection } from './connection.ts';
+import { sqliteCode, type Connection } from './connection.ts';
 import { KnownConversations } from './known-conversations.ts';
 import { LogEnd } from './log-end.ts';
 import { MessagePlacing, type MessagePlacingOptions } from './message-placing.ts';
@@ -19,6 +19,7 @@ import { createRepositories, type SqliteRepositories } from './repositories/repo
 import { indexStatements } from './repositories/search.ts';
 import { deliveryStatements } from './repositories/webhooks.ts';
 import { createRunner } from './runner.ts';
+import { isIndexDamage, toStoreError } from './store-error.ts';
 import { sql } from 'kysely';
 
 export interface WriteQueueOptions extends MessagePlacingOptions {
@@ -109,6 +110,7 @@ const overdueMs = 100;
 const behindStretchMs = 20;
 const freeMs = 10;
 const busyRetryMs = 5;
+const refusedWrite = 'Storage refused the write.';
 
 /**
  * What sending, indexing and telling others write: what writes a step passes it on to the known row, what appends takes its
@@ -288,7 +290,15 @@ export class WriteQueue {
       this.#rollBack();
       this.#placing.noteFailedCommit();
       this.#reportFull(error);
-      const lost = new StoreUnavailableError('Storage refused the write.', { cause: error });
+      const isDamage = isIndexDamage(error);
+      if (isDamage && group.length > 1) {
+        // FTS5 writes at the commit, where nothing says whose words met the damage: alone, only theirs is refused.
+        this.#queue.unshift(...group.map((waiting): QueuedWrite => ({ ...waiting, place: 'alone' })));
+        return 'now';
+      }
+      const lost = isDamage
+        ? toStoreError(error, refusedWrite)
+        : new StoreUnavailableError(refusedWrite, { cause: error });
       for (const waiting of group) waiting.reject(lost);
       return 'now';
     }
@@ -411,10 +421,7 @@ export class WriteQueue {
     if (this.#connection.inTransaction && this.#written > written && !this.#undo(undoing)) return false;
     if (undoing === 'savepoint' && this.#connection.inTransaction) this.#statements.release.run();
     this.#reportFull(error);
-    const reason = isStorageError(error)
-      ? new StoreUnavailableError('Storage refused the write.', { cause: error })
-      : error;
-    run.answers.push({ to: waiting, failed: true, value: reason });
+    run.answers.push({ to: waiting, failed: true, value: toStoreError(error, refusedWrite) });
     return true;
   }
 

@@ -3,6 +3,7 @@
 // SQLite's tokenizer knows no words in scripts that write without blanks.
 // The index follows the event log, in moments in which little is sent, so that sending never waits for it. A search
 // brings it up to the log first.
+import { IndexDamagedError } from '../../engine/engine.ts';
 import type { Reader, Service, Tx } from '../service.ts';
 import type { SearchStretch, WordQuery } from '../../engine/repositories/search.ts';
 import type { UnindexedMessage } from '../../engine/rows.ts';
@@ -135,11 +136,20 @@ const waitingSearches = new WeakMap<Service['engine'], number>();
 const runsByEngine = new WeakMap<Service['engine'], Runs>();
 
 /**
+ * Where an index could not be written because it is damaged. It stays so until it is made anew, for which the server is
+ * stopped, and is behind the messages from then on: a search tells of it, where it would find too little.
+ */
+const damaged = new WeakMap<Service['engine'], IndexDamagedError>();
+
+/**
  * Brings the index up to the end of the event log; the first time, and after an import, through all messages.
  * @param pausing once it says true, the rest of the log is left for the next run
  * @returns when everything is indexed that was in the log at the time of the call
  */
 export function updateSearchIndex(service: Service, pausing: Pausing = () => false): Promise<void> {
+  const known = damaged.get(service.engine);
+  // Each write of it would fail with the commit that it is in.
+  if (known !== undefined) return Promise.reject(known);
   const underWay = runsByEngine.get(service.engine);
   if (underWay === undefined) return startRun(service, pausing);
   return (underWay.next ??= underWay.current.catch(() => undefined).then(() => startRun(service, pausing)));
@@ -147,9 +157,14 @@ export function updateSearchIndex(service: Service, pausing: Pausing = () => fal
 
 function startRun(service: Service, pausing: Pausing): Promise<void> {
   const { engine } = service;
-  const current = followLog(service, pausing).finally(() => {
-    if (runs.next === null) runsByEngine.delete(engine);
-  });
+  const current = followLog(service, pausing)
+    .catch((error: unknown) => {
+      if (error instanceof IndexDamagedError) damaged.set(engine, error);
+      throw error;
+    })
+    .finally(() => {
+      if (runs.next === null) runsByEngine.delete(engine);
+    });
   const runs: Runs = { current, next: null };
   runsByEngine.set(engine, runs);
   return current;
@@ -158,6 +173,7 @@ function startRun(service: Service, pausing: Pausing): Promise<void> {
 /**
  * What a search does first, so that it finds what was sent a moment ago, and not what was edited away. Waits for a
  * limited time; where nothing can be written now, the index is searched as it is.
+ * @throws IndexDamagedError where it was not to be written because of that, now or before
  */
 export async function catchUpForSearch(service: Service): Promise<void> {
   const { store, clock } = service.engine;
@@ -173,6 +189,8 @@ export async function catchUpForSearch(service: Service): Promise<void> {
   await Promise.race([updateSearchIndex(service).catch(() => undefined), late]);
   waitingSearches.set(engine, (waitingSearches.get(engine) ?? 1) - 1);
   cancel();
+  const known = damaged.get(engine);
+  if (known !== undefined) throw known;
 }
 
 async function followLog(service: Service, pausing: Pausing): Promise<void> {
@@ -307,7 +325,7 @@ async function mergeSome({ repositories: { search } }: Tx, full: SliceBudget): P
 
 /**
  * Keeps the index a moment behind the log.
- * @param onFault is called with a run's error; the next commit tries again
+ * @param onFault is called with a run's error; the next commit tries again, unless the index is damaged
  * @returns how to stop
  */
 export function startSearchIndexer(service: Service, onFault: (error: unknown) => void): () => Promise<void> {
@@ -317,6 +335,7 @@ export function startSearchIndexer(service: Service, onFault: (error: unknown) =
   let waitingSince: number | null = null;
   /** Since the last look. */
   let changedEvents = 0;
+  const isOver = (): boolean => stopped || damaged.has(service.engine);
   const run = (): void => {
     cancel = null;
     const now = service.engine.clock.monotonic();
@@ -331,7 +350,7 @@ export function startSearchIndexer(service: Service, onFault: (error: unknown) =
     }
     changedEvents = 0;
     indexing = indexing
-      .then(() => (stopped ? undefined : updateSearchIndex(service, () => stopped || busy())))
+      .then(() => (isOver() ? undefined : updateSearchIndex(service, () => stopped || busy())))
       .catch(onFault)
       .then(() => {
         // Left for later, or it came in the meantime.
@@ -340,7 +359,7 @@ export function startSearchIndexer(service: Service, onFault: (error: unknown) =
       });
   };
   const plan = (): void => {
-    if (!stopped) cancel ??= service.engine.clock.after(indexDelayMs, run);
+    if (!isOver()) cancel ??= service.engine.clock.after(indexDelayMs, run);
   };
   const unsubscribe = service.engine.store.subscribe(({ events, configuration }) => {
     changedEvents += events.length;

@@ -3,7 +3,7 @@
 import type { ErrorCode, LimitCause } from '../../protocol/codes.ts';
 import type { ConversationStatus } from '../../protocol/entities.ts';
 import type { PasskeyRequest, SecondFactorMethod } from '../../protocol/sign-in.ts';
-import { StoreUnavailableError, type LimitWindow } from '../../engine/engine.ts';
+import { IndexDamagedError, StoreUnavailableError, type LimitWindow } from '../../engine/engine.ts';
 import { QueueFullError } from '../../net/fair-limit.ts';
 
 export interface ErrorDetail {
@@ -81,8 +81,13 @@ export function rateLimited(
   });
 }
 
-/** The error itself; for a store that is unavailable or a queue that is full, what a caller is told. */
+const indexDamaged =
+  'A full-text index of this server is damaged, and this needs it. No message is lost. Its owner stops it and makes the indexes anew: deskbell reindex.';
+
+/** The error itself; for a store that is unavailable, an index that is damaged or a queue that is full, what a caller is told. */
 export function toServiceError(error: unknown): unknown {
+  // Not as unavailable: it stays so until someone mends it.
+  if (error instanceof IndexDamagedError) return new ServiceError('internal_error', indexDamaged);
   if (error instanceof QueueFullError) return error.own ? tooManyWaiting() : unavailable();
   if (!(error instanceof StoreUnavailableError)) return error;
   return new ServiceError(
