@@ -29,6 +29,7 @@ import * as searchMerges from './0025-search-merges.ts';
 import * as changedMessages from './0026-changed-messages.ts';
 import * as visitorExports from './0027-visitor-exports.ts';
 import * as heldConversations from './0028-held-conversations.ts';
+import * as searchParts from './0029-search-parts.ts';
 
 export interface Migration {
   readonly name: string;
@@ -64,4 +65,5 @@ export const migrations: readonly Migration[] = [
   { name: '0026-changed-messages', up: changedMessages.up },
   { name: '0027-visitor-exports', up: visitorExports.up },
   { name: '0028-held-conversations', up: heldConversations.up },
+  { name: '0029-search-parts', up: searchParts.up },
 ];

@@ -78,10 +78,6 @@ CREATE TABLE search_scopes (
     number integer primary key autoincrement,
     organization_id text not null unique references organizations(id) on delete cascade
   );
-CREATE VIRTUAL TABLE search using fts5(words, tokenize = 'unicode61 remove_diacritics 2');
-insert into search (search, rank) values ('automerge', 0);
-insert into search (search, rank) values ('secure-delete', 1);
-CREATE TRIGGER search_row_removed after delete on search_rows begin delete from search where rowid = old.id; end;
 CREATE INDEX "audit_by_time" on "audit" ("created_at");
 CREATE TABLE "drafts" ("conversation_id" text not null references "conversations" ("id") on delete cascade, "member_id" text not null references "members" ("id") on delete cascade, "content" text not null, "updated_at" integer not null, constraint "drafts_key" primary key ("conversation_id", "member_id")) without rowid, strict;
 CREATE INDEX "drafts_by_member" on "drafts" ("member_id");
@@ -143,7 +139,6 @@ CREATE TABLE "mail_addresses" ("organization_id" text not null references "organ
 CREATE TABLE "mail_settings" ("organization_id" text primary key references "organizations" ("id") on delete cascade, "sealed" blob not null, "host" text not null, "address" text not null, "updated_at" integer not null) without rowid, strict;
 CREATE TABLE "mail_keys" ("application_id" text primary key references "applications" ("id") on delete cascade, "organization_id" text not null references "organizations" ("id") on delete cascade, "digest" blob not null unique, "created_at" integer not null) without rowid, strict;
 CREATE INDEX "mail_keys_by_organization" on "mail_keys" ("organization_id");
-CREATE VIRTUAL TABLE search_vocabulary using fts5vocab(search, instance);
 CREATE TABLE "messages" (
      number integer primary key, id text not null unique, conversation_id text not null, organization_id text not null,
      seq integer not null, changed_seq integer not null, sender_id text not null, sender_role text not null,
@@ -237,4 +232,9 @@ CREATE INDEX audit_of_visitors on audit (subject, created_at, id)
 CREATE INDEX conversations_held on conversations (organization_id, assigned_to)
      where status = 'active';
 CREATE INDEX members_disabled on members (id) where disabled_at is not null;
+CREATE VIRTUAL TABLE search using fts5(words, tokenize = 'unicode61 remove_diacritics 2');
+insert into search (search, rank) values ('automerge', 0);
+insert into search (search, rank) values ('secure-delete', 1);
+CREATE VIRTUAL TABLE search_vocabulary using fts5vocab(search, instance);
+CREATE TRIGGER search_row_removed after delete on search_rows begin delete from search where rowid = old.id; end;
 `;

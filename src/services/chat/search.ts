@@ -40,13 +40,18 @@ const ascii = /^[\0-\x7f]*$/;
  */
 const asciiWord = /(?:[a-z\d_]|(?<=[a-z])[.:'](?=[a-z])|(?<=\d)[.,;'](?=\d))+/gi;
 
+/** A letter or a digit. What has none, as `__`, is nothing to look for. */
+const sign = /[\p{L}\p{N}]/u;
+/** Tells where lines may be broken, inside a word. */
+const softHyphen = '\u00ad';
+
 /** The words of a text, folded for comparison. */
 export function tokenize(text: string): string[] {
-  if (ascii.test(text)) return (text.toLowerCase().match(asciiWord) ?? []).filter((word) => word !== '_');
+  if (ascii.test(text)) return (text.toLowerCase().match(asciiWord) ?? []).filter((word) => sign.test(word));
   const found: string[] = [];
   segmenter ??= new Intl.Segmenter(undefined, { granularity: 'word' });
-  for (const { segment, isWordLike } of segmenter.segment(text.normalize('NFKC')))
-    if (isWordLike === true) found.push(segment.toLowerCase());
+  for (const { segment, isWordLike } of segmenter.segment(text.normalize('NFKC').replaceAll(softHyphen, '')))
+    if (isWordLike === true && sign.test(segment)) found.push(segment.toLowerCase());
   return found;
 }
 

@@ -148,16 +148,66 @@ const maxMatchingMessages = 5_000;
 /** A word as the index has it: with its organization in front, so that no other organization's search meets it. */
 const indexedWord = (scope: number, word: string): string => `${scope}x${word}`;
 
+/** Letters and digits of ASCII: the most words by far. */
+const plain = /^[a-z\d]+$/;
+/** What joins parts to one word, as in `l'avion`, `example.com` and `order_id`. */
+const joint = /[^\p{L}\p{N}\p{M}]+/u;
+/** Of a word of more parts the last ones are found by themselves, but not with what follows them. */
+const maxEndsOfWord = 8;
+
+/** What a word is found by: itself, each part of one that is joined, and each part with what follows it. */
+function entriesOf(word: string): string[] {
+  if (plain.test(word)) return [word];
+  const parts = word.split(joint).filter((part) => part !== '');
+  if (parts.length === 0 || parts[0] === word) return [word];
+  const found = new Set([word, ...parts]);
+  let at = 0;
+  for (const part of parts.slice(0, maxEndsOfWord)) {
+    at = word.indexOf(part, at);
+    found.add(word.slice(at));
+    at += part.length;
+  }
+  return [...found];
+}
+
+/** A letter to SQLite's tokenizer, and in no word: stands for what joins parts. */
+const joined = '\u02bc';
+/**
+ * What words are compared without: accents, which the tokenizer drops or parts words at, the points of Arabic and Hebrew,
+ * which most texts leave out, and what only chooses a shape.
+ */
+const points = /[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\p{VS}]/gu;
+/** What else the tokenizer parts words at: the vowel signs of many scripts, and some letters that it holds for signs. */
+const signs = /[\p{M}\u19b0-\u19c9\u1cf2\u1cf3]/gu;
+/** Letters to the tokenizer, one for each sign. */
+const firstOfPrivateUse = 0xf_0000;
+
+/**
+ * A word in letters that SQLite's tokenizer leaves together: what it parts from a word would be an entry of the index without
+ * its organization.
+ */
+function together(word: string): string {
+  if (plain.test(word)) return word;
+  return word
+    .replaceAll(points, '')
+    .replaceAll(signs, (sign) =>
+      String.fromCodePoint(firstOfPrivateUse + ((sign.codePointAt(0) ?? 0) & 0xffff)),
+    )
+    .split(between)
+    .join(joined);
+}
+const between = /[^\p{L}\p{N}\p{Co}]+/u;
+
 /** As an FTS5 query: each word is quoted, so that nothing typed is ever syntax. */
 function toMatch({ words, prefix, endings }: WordQuery, scope: number): string {
   const quoted = (word: string): string => `"${indexedWord(scope, word).replaceAll('"', '""')}"`;
-  const all = words.map(quoted);
-  if (endings === undefined) return [...all, `${quoted(prefix)}*`].join(' ');
+  const all = words.map((word) => quoted(together(word)));
+  if (endings === undefined) return [...all, `${quoted(together(prefix))}*`].join(' ');
   return [...all, `(${endings.map(quoted).join(' OR ')})`].join(' AND ');
 }
 
-/** Words that unicode61 takes for one: others are phrases to it. It holds some letters of two scripts for signs. */
-const oneToken = /^[\p{L}\p{N}]+$/u;
+/** Words that unicode61 takes for one as they are. It has accents of its own for two letters. */
+const oneToken = /^[\p{L}\p{N}\p{Co}]+$/u;
 const otherwise = /[\u01e0\u01e1\u19b0-\u19c9\u1cf2\u1cf3]/u;
 
 /**
@@ -181,7 +231,7 @@ const last = '\u{10ffff}';
 
 /** Folded as SQLite's tokenizer folds: case and accents. PostgreSQL takes no word that is longer. */
 function folded(word: string): string {
-  return word.normalize('NFD').replaceAll(/\p{M}/gu, '').toLowerCase().slice(0, maxWord);
+  return word.normalize('NFD').replaceAll(points, '').toLowerCase().slice(0, maxWord);
 }
 const maxWord = 500;
 
@@ -211,7 +261,10 @@ function writeLater(runner: Runner): Writing {
     put: async (scope, messageId, words) => {
       const row = await first(runner, placeRow, { message_id: messageId });
       if (row === undefined) throw notMade();
-      const own = words.map((word) => indexedWord(scope, folded(word))).join(' ');
+      const own = words
+        .flatMap(entriesOf)
+        .map((word) => indexedWord(scope, folded(word)))
+        .join(' ');
       await run(runner, placeWords, { rowid: row.id, words: own });
       return false;
     },
@@ -245,8 +298,10 @@ function writeAtOnce({ direct }: ImmediateRunner): Writing {
       ),
     put: (scope, messageId, words) =>
       attempt(() => {
-        const before = indexedWord(scope, '');
-        const own = words.length === 0 ? '' : before + words.join(` ${before}`);
+        const own = words
+          .flatMap(entriesOf)
+          .map((word) => indexedWord(scope, together(word)))
+          .join(' ');
         direct.run(insertWords.compiled, insertWords.bind({ rowid: replaceRow(messageId), words: own }));
         owed += Math.max(leastOwed, (own.length / pageLength) * timesMerged);
         return owed >= mergedPages;
@@ -272,7 +327,7 @@ export function createSearchRepository(runner: Runner): SearchRepository {
     remove: (messageId: string) => run(runner, remove, { message_id: messageId }),
     unindexed: (after: string, limit: number) => all(runner, unindexed, { after, limit }),
     endings: async (prefix, organizationId, after, most) => {
-      const beginning = atOnce ? asTokenized(prefix) : null;
+      const beginning = atOnce ? asTokenized(together(prefix)) : null;
       if (beginning === null) return null;
       const scope = await scopeNumber(organizationId);
       if (scope === undefined) return [];
