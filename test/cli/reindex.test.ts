@@ -1,5 +1,6 @@
 // Attacks `deskbell reindex`: whatever index is damaged, afterwards everything is found as before, and nothing that was
 // removed; an index that is being filled goes on where it was stopped.
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { StoreUnavailableError } from '../../src/engine/engine.ts';
@@ -72,6 +73,13 @@ async function found(): Promise<Record<string, number>> {
 const run = (command: string, ...more: string[]) => inProcess([command, ...more, '--data', app.folder]);
 const restarted = (whileStopped: () => Promise<unknown>) =>
   app.restart({}, whileStopped).then((one) => (app = one));
+
+/** Has a database that was damaged whole again before a server takes it. */
+async function restartedWith(damage: () => Promise<Buffer>, file: string): Promise<void> {
+  await restarted(async () => {
+    await writeFile(file, await damage());
+  });
+}
 
 describe('deskbell reindex', () => {
   it.each(fullTextIndexes.flatMap((index) => [[index, 'structure'] as const, [index, 'words'] as const]))(
@@ -170,6 +178,30 @@ describe('deskbell reindex', () => {
       inDatabase(app, `pragma user_version = ${Number(version?.['user_version'])}`);
     });
     expect(await found()).toEqual(asBefore);
+  });
+
+  it('says what is left where pages are damaged, and the organization can be moved', async () => {
+    const exported = join(app.folder, 'exported');
+    let moved: Awaited<ReturnType<typeof inProcess>> | undefined;
+    const { folder, remove } = await temporaryFolder();
+    const file = databaseFile(app.folder);
+    await restartedWith(async () => {
+      const [row] = inDatabase(app, "select rootpage from sqlite_schema where name = 'search_data'");
+      const whole = await readFile(file);
+      const damaged = Buffer.from(whole);
+      damaged.fill(0xff, (Number(row?.['rootpage']) - 1) * 4096, Number(row?.['rootpage']) * 4096);
+      await writeFile(file, damaged);
+      expect(await run('reindex')).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(/deskbell restore .*deskbell export --all.*Nothing was changed/),
+      });
+      expect(await readFile(file)).toEqual(damaged);
+      expect(await run('export', '--all', exported)).toMatchObject({ code: 0 });
+      moved = await inProcess(['import', join(exported, 'acme.jsonl'), '--data', folder]);
+      return whole;
+    }, file);
+    expect(moved).toMatchObject({ code: 0 });
+    await remove();
   });
 
   it('is not for PostgreSQL, and says what is', async () => {

@@ -47,7 +47,7 @@ function remedyFor(code: string, error: unknown): string {
     return 'another program writes to the database. Let it end, then try again.';
   if (code.startsWith('SQLITE_FULL'))
     return 'there is no room for it. The log of the database takes as much as the indexes did: make room on the disk, then try again.';
-  return `${errorMessage(error)}. More than an index is damaged: restore a backup with deskbell restore FILE --force.`;
+  return `${errorMessage(error)}. Pages of the database are damaged: restore a backup with deskbell restore FILE --force. Without one, deskbell export --all may still read everything, for deskbell import into a new folder.`;
 }
 
 /**
