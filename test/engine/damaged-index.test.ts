@@ -66,6 +66,28 @@ it('of names is told to who searches, and messages are sent as ever', async () =
   expect((await createMessage(visitor, conversationId, 'dingo')).length).toBeGreaterThan(0);
 });
 
+it.each(['search', 'search_visitors'] as const)('leaves the other views their counts (%s)', async (index) => {
+  await createMessage(visitor, conversationId, 'aardvark');
+  await visitor.call('PUT', '/visitor', { name: 'Aardvark' });
+  const view = async (query: object): Promise<string> =>
+    (await operator.call('POST', '/views', { name: JSON.stringify(query), shared: false, query })).body.view
+      .id;
+  const words = await view({ q: 'aardvark' });
+  const pending = await view({ status: 'pending' });
+  const count = async () => {
+    app.clock.advance(10_000);
+    const { body } = await operator.call('GET', '/views/counts');
+    return body.counts;
+  };
+  expect((await find('aardvark')).status).toBe(200);
+  expect(await count()).toEqual([
+    { id: words, count: 1 },
+    { id: pending, count: 1 },
+  ]);
+  damageIndex(app.folder, index);
+  expect(await count()).toEqual([{ id: pending, count: 1 }]);
+});
+
 it('is written no more once that has failed, which is logged once', async () => {
   const messageId = await createMessage(visitor, conversationId, 'aardvark');
   expect((await find('aardvark')).status).toBe(200);

@@ -1,6 +1,7 @@
 // The operators' queue: which conversations fit a question, in which order, a page of them and how many there are. The
 // organization's index answers, as of the one snapshot in which the page is read. What it does not hold, a word or a
 // visitor, is looked up by the database in stretches.
+import { IndexDamagedError } from '../../engine/engine.ts';
 import type { Input, Output } from '../../protocol/operations.ts';
 import type { QueueSort } from '../../protocol/queue.ts';
 import type { ConversationFilter, QueuedKey, QueueStretch } from '../../engine/repositories/conversations.ts';
@@ -140,7 +141,15 @@ export async function matchingConversations(call: MemberCall, text: string | und
   return text === undefined ? [] : searchMessages(call, call.actor.organizationId, text);
 }
 
-/** How many conversations fit each of these questions. */
+/** What an index says; undefined where it is damaged, and nothing else is wrong. */
+export function unlessDamaged<T>(answer: Promise<T>): Promise<T | undefined> {
+  return answer.catch((error: unknown) => {
+    if (error instanceof IndexDamagedError) return undefined;
+    throw error;
+  });
+}
+
+/** How many conversations fit each of these questions; without those that only a damaged index could answer. */
 export async function countFitting(
   call: MemberCall,
   filters: readonly ConversationFilter[],
@@ -153,7 +162,10 @@ export async function countFitting(
       for (const filter of indexed) counts.set(filter, index.count(filter));
     });
   for (const filter of filters)
-    if (!counts.has(filter)) counts.set(filter, (await findFitting(call, filter, 'updated', 0)).total);
+    if (!counts.has(filter)) {
+      const found = await unlessDamaged(findFitting(call, filter, 'updated', 0));
+      if (found !== undefined) counts.set(filter, found.total);
+    }
   return counts;
 }
 

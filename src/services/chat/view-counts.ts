@@ -7,7 +7,7 @@ import type { ConversationFilter } from '../../engine/repositories/conversations
 import type { ViewRow } from '../../engine/rows.ts';
 import type { MemberCall } from '../service.ts';
 import { queueFilter, type QueueQuestion } from './queue-filter.ts';
-import { countFitting, matchingConversations } from './queue-list.ts';
+import { countFitting, matchingConversations, unlessDamaged } from './queue-list.ts';
 import { readViewQuery } from './views.ts';
 
 /** Questions that are kept before old ones are thrown away. */
@@ -16,7 +16,8 @@ const maxKept = 10_000;
 interface KeptCount {
   /** `clock.monotonic()` when it was asked. */
   readonly at: number;
-  readonly count: Promise<number>;
+  /** undefined: it can't be told. */
+  readonly count: Promise<number | undefined>;
 }
 
 const keptCounts = new WeakMap<Engine, Map<string, KeptCount>>();
@@ -31,19 +32,22 @@ export async function countViews(
   );
   const kept = keepCounts(call, views);
   const counts: Output<'views.counts'>['counts'] = [];
-  for (const { id, query } of views) counts.push({ id, count: (await kept.get(query)) ?? 0 });
+  for (const { id, query } of views) {
+    const count = await kept.get(query);
+    if (count !== undefined) counts.push({ id, count });
+  }
   return { counts };
 }
 
 /** The same question of the same member within a second has the same answer. @returns by question */
-function keepCounts(call: MemberCall, views: readonly ViewRow[]): Map<string, Promise<number>> {
+function keepCounts(call: MemberCall, views: readonly ViewRow[]): Map<string, KeptCount['count']> {
   const { engine } = call.service;
   const kept = keptCounts.get(engine) ?? new Map<string, KeptCount>();
   keptCounts.set(engine, kept);
   const now = engine.clock.monotonic();
   const isFresh = ({ at }: KeptCount): boolean => now - at < viewCountsKeptMs;
   if (kept.size >= maxKept) for (const [old, one] of kept) if (!isFresh(one)) kept.delete(old);
-  const asked = new Map<string, Promise<number>>();
+  const asked = new Map<string, KeptCount['count']>();
   const missing: ViewRow[] = [];
   for (const view of views) {
     const earlier = kept.get(`${call.actor.memberId} ${view.query}`);
@@ -54,7 +58,7 @@ function keepCounts(call: MemberCall, views: readonly ViewRow[]): Map<string, Pr
   const pass = countAll(call, missing);
   for (const { query } of missing) {
     const key = `${call.actor.memberId} ${query}`;
-    const count = pass.then((counts) => counts.get(query) ?? 0);
+    const count = pass.then((counts) => counts.get(query));
     kept.set(key, { at: now, count });
     asked.set(query, count);
     // What failed is asked again at once.
@@ -63,14 +67,15 @@ function keepCounts(call: MemberCall, views: readonly ViewRow[]): Map<string, Pr
   return asked;
 }
 
-/** How many conversations fit each question. */
+/** How many conversations fit each question; without those whose words can't be looked up, because an index is damaged. */
 async function countAll(call: MemberCall, views: readonly ViewRow[]): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   const asked: { query: string; filter: ConversationFilter }[] = [];
   const questions: { view: ViewRow; question: QueueQuestion; matching: string[] }[] = [];
   for (const view of views) {
     const question = readViewQuery(view);
-    questions.push({ view, question, matching: await matchingConversations(call, question.q) });
+    const matching = await unlessDamaged(matchingConversations(call, question.q));
+    if (matching !== undefined) questions.push({ view, question, matching });
   }
   await call.service.engine.store.read(async (tx) => {
     for (const { view, question, matching } of questions) {
@@ -83,6 +88,9 @@ async function countAll(call: MemberCall, views: readonly ViewRow[]): Promise<Ma
     call,
     asked.map(({ filter }) => filter),
   );
-  for (const { query, filter } of asked) counts.set(query, found.get(filter) ?? 0);
+  for (const { query, filter } of asked) {
+    const count = found.get(filter);
+    if (count !== undefined) counts.set(query, count);
+  }
   return counts;
 }
