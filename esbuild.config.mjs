@@ -631,7 +631,7 @@ async function build({ build: bundle, transform }) {
 }
 
 /**
- * Builds the npm package @deskbell/sdk: both entries as readable ES modules for bundlers and
+ * Builds the npm package @deskbell/sdk: its entries as readable ES modules for bundlers and
  * Node, with their types. The served sdk.js is another build.
  */
 async function buildSdk({ build: bundle }) {
@@ -639,7 +639,7 @@ async function buildSdk({ build: bundle }) {
   rmSync(out, { recursive: true, force: true });
   await bundle({
     absWorkingDir: root,
-    entryPoints: { sdk: 'src/sdk/index.ts', staff: 'src/sdk/staff.ts' },
+    entryPoints: { sdk: 'src/sdk/index.ts', staff: 'src/sdk/staff.ts', files: 'src/sdk/files.ts' },
     outdir: out,
     bundle: true,
     splitting: true,
@@ -658,7 +658,7 @@ async function buildSdk({ build: bundle }) {
     lib: ['es2024', 'dom'],
     types: [],
   };
-  const files = ['../../src/sdk/index.ts', '../../src/sdk/staff.ts'];
+  const files = ['../../src/sdk/index.ts', '../../src/sdk/staff.ts', '../../src/sdk/files.ts'];
   writeFileSync(
     config,
     JSON.stringify({ extends: '../../tsconfig.json', compilerOptions, include: [], files }),

@@ -20,7 +20,7 @@ deskbell('init', { appId: '${appId}' });
     },
     { name: 'Or one tag (also under Trusted Types)', code: widgetTag(appId, baseUrl) },
     {
-      name: 'Or from npm (npm install @deskbell/sdk)',
+      name: 'Or with the package @deskbell/sdk (npm run build:sdk in a checkout makes it)',
       code: `import { init } from '@deskbell/sdk';\nawait init({ appId: '${appId}', apiBaseUrl: '${baseUrl}' });`,
     },
   ];

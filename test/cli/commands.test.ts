@@ -197,6 +197,8 @@ describe('applications and domains', () => {
       stdout: expect.stringContaining(appId),
       stderr: expect.stringContaining('--base-url'),
     });
+    // The package is in no registry, where anyone could take its name.
+    expect(local.stdout).not.toContain('npm install');
     const base = 'https://chat.example.com';
     const { code, stdout, stderr } = await deskbell(
       on('snippet', '--app', appId, '--base-url', base, '--json'),

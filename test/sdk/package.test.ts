@@ -28,11 +28,13 @@ it('imports in Node without touching a window, and brings nothing along', async 
   const script = `
     const sdk = await import('@deskbell/sdk');
     const staff = await import('@deskbell/sdk/staff');
-    console.log(typeof sdk.init, typeof sdk.getSdkApi, typeof sdk.getSdkApi().on, typeof staff.createStaffClient);`;
+    const files = await import('@deskbell/sdk/files');
+    console.log(typeof sdk.init, typeof sdk.getSdkApi, typeof sdk.getSdkApi().on, typeof staff.createStaffClient,
+      typeof files.uploadFile);`;
   const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script], {
     cwd: join(folder, 'customer'),
   });
-  expect(stdout.trim()).toBe('function function function function');
+  expect(stdout.trim()).toBe('function function function function function');
   expect(
     (await readdir(join(folder, 'customer/node_modules'))).filter((name) => !name.startsWith('.')),
   ).toEqual(['@deskbell']);
@@ -57,7 +59,12 @@ it('has types that a strict compiler takes, and that refuse what is wrong', asyn
     await run(process.execPath, [tsc, ...flags, `${name}.ts`], { cwd: join(folder, 'customer') });
   };
   const right = `import { init, getSdkApi } from '@deskbell/sdk';
+    import { uploadFile } from '@deskbell/sdk/files';
     export const undo = getSdkApi().on('message', (message) => message.content.trim());
+    export const send = async (file: File): Promise<void> => {
+      const { id, name } = await uploadFile({ address: 'https://chat.example/api/v1/files', headers: {} }, file);
+      await getSdkApi().sendMessage({ content: name, attachments: [id] });
+    };
     export const started = init({ appId: 'x', apiBaseUrl: 'https://chat.example', headless: true });`;
   await expect(check('right', right)).resolves.toBeUndefined();
   const wrong = `import { getSdkApi } from '@deskbell/sdk'; getSdkApi().on('mesage', () => undefined);`;
