@@ -2,9 +2,15 @@
 // its owner may read. Never made anew where a database exists that needs the old one.
 import { randomBytes } from 'node:crypto';
 import { chmod, open, readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Redacted } from './config.ts';
-import { databaseExists, EngineError, errorMessage, systemErrorCode } from './engine/open-engine.ts';
+import {
+  databaseExists,
+  EngineError,
+  errorMessage,
+  ownerAdvice,
+  systemErrorCode,
+} from './engine/open-engine.ts';
 
 const keyBytes = 32;
 
@@ -51,9 +57,9 @@ async function readKept(file: string): Promise<Buffer | null> {
     text = await readFile(file, 'utf8');
   } catch (error) {
     if (systemErrorCode(error) === 'ENOENT') return null;
-    throw error instanceof EngineError
-      ? error
-      : new EngineError(`${file} can't be read: ${errorMessage(error)}.`, { cause: error });
+    if (error instanceof EngineError) throw error;
+    const advice = systemErrorCode(error) === 'EACCES' ? ` ${ownerAdvice(dirname(file))}` : '';
+    throw new EngineError(`${file} can't be read: ${errorMessage(error)}.${advice}`, { cause: error });
   }
   return decode(text, file);
 }

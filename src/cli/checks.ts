@@ -151,6 +151,15 @@ async function rights(folder: string, { mode, uid }: { mode: number; uid: number
     const info = await stat(file).catch(() => null);
     if (info !== null && (info.mode & 0o077) !== 0)
       findings.push(wrong('rights', `${file} is open to other users`, `chmod 600 ${shellWord(file)}`));
+    // Root reads everything; the server that runs as the folder's owner does not.
+    if (info !== null && info.uid !== uid)
+      findings.push(
+        wrong(
+          'rights',
+          `${file} belongs to user ${info.uid}, and the folder to user ${uid}`,
+          `chown -R ${uid} ${shellWord(folder)}`,
+        ),
+      );
   }
   return findings;
 }
@@ -160,7 +169,16 @@ function databaseFindings(config: Config, { database, key }: DataFolderReport, n
     return [note('database', 'there is none yet; the first start makes it'), clockAlone(now)];
   const restore = 'Restore a backup: deskbell restore FILE --force';
   if (database instanceof Error)
-    return [wrong('database', `it can't be opened: ${database.message}`, restore), clockAlone(now)];
+    return [
+      wrong(
+        'database',
+        `it can't be opened: ${database.message}`,
+        'code' in database && database.code === 'SQLITE_CANTOPEN'
+          ? 'Give it to the user who runs the server'
+          : restore,
+      ),
+      clockAlone(now),
+    ];
   const { schema, knownSchema, sqliteVersion, problem, isIndexAlone, isIndexFilling, newestTime } = database;
   const findings = [ok('sqlite', sqliteVersion)];
   if (key instanceof Error)

@@ -1,5 +1,6 @@
 // Opens the service on the data folder and calls execute as the local actor. Heavy modules are loaded here and not
 // before.
+import { stat } from 'node:fs/promises';
 import type { OpenedService } from '../open-service.ts';
 import { sizeLimits } from '../protocol/codes.ts';
 import type { OperationName, Output, RawInput } from '../protocol/operations.ts';
@@ -61,6 +62,20 @@ export async function assertDatabase(context: Context, config: Config = context.
 }
 
 /**
+ * What root makes in another user's folder belongs to root, and that user's server can't read it. (Files beside a
+ * database that is there already get its owner from SQLite.)
+ * @throws CommandError where root is about to make files there
+ */
+export async function assertOwnFolder({ data, databaseUrl }: Config): Promise<void> {
+  if (databaseUrl !== null || process.getuid?.() !== 0) return;
+  const owner = (await stat(data).catch(() => null))?.uid ?? 0;
+  if (owner === 0) return;
+  throw new CommandError(
+    `${data} belongs to user ${owner}, whose server could not read what root makes there. Run the command as that user, as by sudo -u '#${owner}'; nothing was changed.`,
+  );
+}
+
+/**
  * Opens the service beside a server that may be running, does the work, closes it again.
  * @throws CommandError when there is no database and it may not be made; EngineError, SchemaError
  */
@@ -71,6 +86,7 @@ export async function withLocal<T>(
 ): Promise<T> {
   const config = context.config();
   if (folder === 'must exist') await assertDatabase(context, config);
+  else if (config.databaseUrl === null && !(await hasDatabase(config))) await assertOwnFolder(config);
   const opened = await openWithRetry(config);
   try {
     return await work(localOn(opened.service));

@@ -237,8 +237,20 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     };
   } catch (error) {
     unlock();
+    if (sqliteCode(error) === 'SQLITE_CANTOPEN')
+      throw new EngineError(`The database ${databaseFile(folder)} can't be opened. ${ownerAdvice(folder)}`, {
+        cause: error,
+      });
     throw error;
   }
+}
+
+/** For files that are there, and that this user may not read: what root has made for another user, for the most part. */
+export function ownerAdvice(folder: string): string {
+  const user = process.getuid?.();
+  return user === undefined
+    ? `All files in ${folder} must belong to the user who runs this.`
+    : `All files in ${folder} must belong to the user who runs this: chown -R ${user} ${folder}`;
 }
 
 async function openStore(options: EngineOptions, pace: Pace): Promise<SqliteStore> {

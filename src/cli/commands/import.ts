@@ -9,7 +9,7 @@ import { counted } from '../../text/text.ts';
 import type { WrapHandler, Context } from '../context.ts';
 import { CommandError } from '../errors.ts';
 import { importAll } from '../installation-folder.ts';
-import { withLocal } from '../local.ts';
+import { assertOwnFolder, withLocal } from '../local.ts';
 
 export function addImportCommand(program: Command, act: WrapHandler): void {
   program
@@ -21,6 +21,7 @@ export function addImportCommand(program: Command, act: WrapHandler): void {
 
 async function importData(context: Context, _options: object, [file = '']: readonly string[]): Promise<void> {
   const found = await stat(file).catch(() => null);
+  await assertOwnFolder(context.config());
   if (found?.isDirectory() === true) return importAll(context, file);
   if (found?.isFile() !== true) throw new CommandError(`There is no file ${file}.`);
   const { importOrganization } = await import('../../services/data/import.ts');

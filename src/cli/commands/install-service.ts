@@ -65,7 +65,7 @@ async function installService(
   const unwritten = unwrittenVariables();
   if (unwritten.length > 0)
     print.line(
-      `Set here, and not written: ${unwritten.join(', ')}. Give them to the service by systemctl edit deskbell, with [Service] and Environment= or EnvironmentFile=.`,
+      `Set here, and not written: ${unwritten.join(', ')}. Give them to the service by systemctl edit deskbell, with [Service] and EnvironmentFile=FILE, which only root may read: everyone on the machine can read what stands behind Environment=.`,
     );
   print.next('systemctl daemon-reload', 'systemctl enable --now deskbell', 'journalctl -u deskbell -f');
 }
@@ -106,8 +106,8 @@ export function unitText({ user, node, script, config }: UnitFacts): string {
     .map(word)
     .join(' ');
   const low = config.port > 0 && config.port < 1024;
-  return `# Made by: deskbell install-service. A key of your own comes by a drop-in, never in this file:
-#   systemctl edit deskbell, then [Service] and LoadCredential= or EnvironmentFile=
+  return `# Made by: deskbell install-service. Other settings come by a drop-in, secrets in a file of their own:
+#   systemctl edit deskbell, then [Service] and Environment= or EnvironmentFile=
 [Unit]
 Description=Deskbell, customer-support chat
 After=network-online.target

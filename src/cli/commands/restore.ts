@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import type { RestoreResult } from '../../data-folder.ts';
 import type { WrapHandler, Context } from '../context.ts';
-import { assertFolder } from '../local.ts';
+import { assertFolder, assertOwnFolder } from '../local.ts';
 import {
   addPassphraseOptions,
   askPassphrase,
@@ -37,6 +37,7 @@ async function restore(
     config,
     'The data is in a PostgreSQL database, which its own tools restore: stop all servers, then pg_restore --clean --if-exists --dbname NAME deskbell.dump, with the password in ~/.pgpass. A backup of a data folder is restored without DESKBELL_DATABASE_URL, and taken over with deskbell export and deskbell import.',
   );
+  await assertOwnFolder(config);
   const {
     isSealedBackup,
     PassphraseError,
