@@ -108,6 +108,13 @@ describe('organizations', () => {
     expect(await deskbellJson(on('org', 'plan', 'acme-gmbh', 'enterprise'))).toMatchObject({
       limits: { seats: null, requestsPerMinute: 60_000 },
     });
+    // What was set is to be seen, and not in JSON alone.
+    expect((await deskbell(on('org', 'set', 'acme-gmbh', '--release-after', '10'))).stdout).toMatch(
+      /^absent members +lose their conversations after 10 min$/m,
+    );
+    expect((await deskbell(on('org', 'set', 'acme-gmbh', '--release-after', 'never'))).stdout).toMatch(
+      /^absent members +keep their conversations$/m,
+    );
     expect(await deskbellJson(on('org', 'usage', 'acme-gmbh'))).toMatchObject({
       organizationId,
       conversations: 0,
@@ -283,6 +290,13 @@ describe('members', () => {
       role: 'admin',
       organizationId,
     });
+    // Who was invited has no password yet.
+    const invite = ['member', 'invite', '--org', 'acme-gmbh', '--email', 'cy@example.com', '--name', 'Cy'];
+    const { id: cy } = await deskbellJson<{ id: string }>(on(...invite, '--role', 'operator'));
+    expect((await deskbell(on('member', 'list', '--org', 'acme-gmbh'))).stdout).toMatch(
+      /cy@example\.com +operator +none +enabled/,
+    );
+    await deskbellJson(on('member', 'remove', cy, '--yes'));
     const bob = await deskbellProcessJson(
       on(
         'member',

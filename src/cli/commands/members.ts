@@ -181,7 +181,7 @@ function showMember({ print }: Context, { id, email, name, role, organizationId,
     ['name', name],
     ['email', email],
     ['role', role],
-    ['state', disabled ? 'disabled' : 'can sign in'],
+    ['state', disabled ? 'disabled' : 'enabled'],
     ['id', id],
   ]);
 }
@@ -198,7 +198,7 @@ async function listMembers(context: Context, { org }: { org: string }): Promise<
       one.email,
       one.role,
       one.secondFactors.join(', ') || 'none',
-      one.disabled ? 'disabled' : 'can sign in',
+      one.disabled ? 'disabled' : 'enabled',
     ]),
     `No members yet. Add one: ${context.command(`member add --org ${org} --email E --name N --role admin`)}`,
   );

@@ -197,6 +197,12 @@ function show({ print }: Context, one: OrganizationDetail): void {
     ['assistant', limits.ai ? 'yes' : 'no'],
     ['second factor', one.signIn.secondFactor],
     [
+      'absent members',
+      one.releaseAfterMinutes === null
+        ? 'keep their conversations'
+        : `lose their conversations after ${one.releaseAfterMinutes} min`,
+    ],
+    [
       'no one accepts',
       one.escalation.length === 0
         ? 'nothing is done'
