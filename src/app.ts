@@ -284,7 +284,7 @@ function listenErrorMessage(error: NodeJS.ErrnoException, host: string, port: nu
     case 'ENOTFOUND':
       return `${host} is no address of this machine. Choose another with --host.`;
     default:
-      return `Listening on ${host}:${port} failed: ${error.message}.`;
+      return `Listening on ${host}:${port} failed: ${error.message}. Choose another address with --host.`;
   }
 }
 

@@ -162,6 +162,7 @@ export function listenAddress(text: string): ListenAddress {
 }
 
 export function pemFile(text: string): string {
-  if (!/\.(?:pem|key|crt|cer)$/i.test(text)) throw new Error('it must be a PEM file, as /etc/ssl/mail.pem');
+  if (!/\.(?:pem|key|crt|cer)$/i.test(text))
+    throw new Error('it must be a PEM file whose name ends in .pem, .key, .crt or .cer');
   return resolve(text);
 }

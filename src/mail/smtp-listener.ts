@@ -2,6 +2,7 @@
 // stored; until then its sender keeps it. smtp-server speaks the protocol; it is loaded where mails are listened for.
 import { readFile } from 'node:fs/promises';
 import type { AddressInfo, Socket } from 'node:net';
+import { createSecureContext } from 'node:tls';
 import type { SMTPServer, SMTPServerSession } from 'smtp-server';
 import type { ListenAddress } from '../config.ts';
 import type { Log } from '../log.ts';
@@ -63,7 +64,7 @@ export async function startMailListener(options: MailListenerOptions): Promise<M
     size: maxMailBytes,
     authOptional: true,
     disabledCommands: tls === null ? ['AUTH', 'STARTTLS'] : ['AUTH'],
-    ...(tls === null ? {} : { key: await readFile(tls.key), cert: await readFile(tls.certificate) }),
+    ...(tls === null ? {} : await readTls(tls)),
     disableReverseLookup: true,
     maxClients,
     maxCommandLength,
@@ -102,6 +103,24 @@ export async function startMailListener(options: MailListenerOptions): Promise<M
   const port = typeof address === 'object' && address !== null ? address.port : listen.port;
   options.log.info({ port }, 'taking mails');
   return { port, stop: () => new Promise((resolve) => server.close(() => resolve())) };
+}
+
+/** @throws Error that names both settings: of the library's own no one learns which files are meant */
+async function readTls({
+  key,
+  certificate,
+}: NonNullable<MailListenerOptions['tls']>): Promise<{ readonly key: Buffer; readonly cert: Buffer }> {
+  try {
+    const pair = { key: await readFile(key), cert: await readFile(certificate) };
+    createSecureContext(pair);
+    return pair;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Error(
+      `STARTTLS can't be offered with --mail-tls-key ${key} and --mail-tls-certificate ${certificate} (${why}). Both must be PEM files that this user may read, and belong together.`,
+      { cause: error },
+    );
+  }
 }
 
 type Done = (error?: Error | null, message?: string) => void;

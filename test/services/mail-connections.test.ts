@@ -13,7 +13,9 @@ import { createOrganization } from '../helpers/fixtures.ts';
 import { mailCertificate, mailKey } from '../helpers/mail-certificate.ts';
 import { plainMail } from '../helpers/send-mail.ts';
 import { setByPath } from '../helpers/settings.ts';
+import { createLog } from '../../src/log.ts';
 import { MailConnections, mailSource } from '../../src/mail/mail-connections.ts';
+import { startMailListener } from '../../src/mail/smtp-listener.ts';
 
 let folder: string;
 let app: TestApp;
@@ -217,4 +219,21 @@ it('logs no error where a connection breaks off within a mail', async () => {
   await talk.closed;
   expect(await bring(await greeted(), plainMail({}))).toBe('250');
   expect(app.logged.slice(before).join('')).not.toMatch(/could not be taken/);
+});
+
+it('does not listen with files that are no key and certificate, and names them', async () => {
+  const tls = { key: join(folder, 'none.key'), certificate: join(folder, 'mail.pem') };
+  const listen = { host: '127.0.0.1', port: 0 };
+  const started = () =>
+    startMailListener({
+      listen,
+      tls,
+      service: app.service,
+      log: createLog('silent'),
+      name: 'chat.example.com',
+    });
+  const refused = new RegExp(`^STARTTLS .*--mail-tls-key ${tls.key} .*PEM files`);
+  await expect(started()).rejects.toThrow(refused);
+  await writeFile(tls.key, 'no key');
+  await expect(started()).rejects.toThrow(refused);
 });
