@@ -55,7 +55,11 @@ const typedAs: Readonly<Record<string, string>> = {
 };
 
 /** The same where the command takes it by an option. */
-const typedAsOption: Readonly<Record<string, string>> = { applicationId: '--app', name: '--name' };
+const typedAsOption: Readonly<Record<string, string>> = {
+  applicationId: '--app',
+  name: '--name',
+  reply: '--reply',
+};
 
 /** What was typed, as far as a sentence about it needs to know. */
 export interface Typed {
@@ -119,9 +123,9 @@ function failureLine({ message, context }: ServiceError, typed: Typed): string {
   const detail = context.details?.[0];
   if (detail === undefined || detail.path === '') return message;
   const label = labelOf(detail.path.split('.')[0] ?? '', typed) ?? detail.path;
-  return /^(must|is|has) /.test(detail.message)
-    ? `${label} ${detail.message}.`
-    : `${label} is not right: ${detail.message}.`;
+  // The API's own way to say that a person has looked at it.
+  const said = detail.message.replace('send reviewed: true', 'add --reviewed');
+  return /^(must|may|is|has) /.test(said) ? `${label} ${said}.` : `${label} is not right: ${said}.`;
 }
 
 /** What a person typed for a field, as a sentence begins with it; undefined where that is not known. */

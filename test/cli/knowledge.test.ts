@@ -277,7 +277,10 @@ describe('knowledge list, show, remove, search, synonyms', () => {
       '--reply',
       'Ask a@b.example',
     ]);
-    expect([mail.code, mail.stderr]).toEqual([2, expect.stringContaining('a@b.example')]);
+    expect([mail.code, mail.stderr]).toEqual([
+      2,
+      '--reply may name a person (a@b.example): remove that, or add --reviewed.\n',
+    ]);
     const kept = await run([
       'knowledge',
       'keep',

@@ -104,6 +104,6 @@ export function assertOwnLimits(
     return;
   throw new ServiceError(
     'plan_limit',
-    `Only the enterprise plan sets its own limits, but for data that is kept for a shorter time, 1 to ${planLimits[plan].retentionDays} days: deskbell org plan ${slug} enterprise`,
+    `Under the ${plan} plan data is kept for 1 to ${planLimits[plan].retentionDays} days, and no other limit can be set. Under the enterprise plan all can: deskbell org plan ${slug} enterprise`,
   );
 }
