@@ -406,6 +406,27 @@ test('on a phone: the whole screen, the keyboard left out, Tab kept inside, the 
   expect(await page.evaluate(`document.documentElement.style.overflow`)).toBe('');
 });
 
+test('on a phone whose keyboard shrinks the window the newest message stays in sight', async () => {
+  const { page, w } = await arrive({ viewport: { width: 360, height: 640 }, hasTouch: true, isMobile: true });
+  const fromEnd = (): Promise<unknown> =>
+    page.evaluate(`(() => {
+      const log = document.querySelector('deskbell-widget').shadowRoot.querySelector('.log');
+      return log.scrollHeight - log.scrollTop - log.clientHeight;
+    })()`);
+  await w.open();
+  await w.field.tap();
+  await page.keyboard.type('long '.repeat(120));
+  await w.send.tap();
+  await w.log.getByText('Sent', { exact: true }).waitFor();
+  for (const height of [320, 640, 280]) {
+    await page.setViewportSize({ width: 360, height });
+    await eventually(async () => {
+      expect((await w.dialog.boundingBox())?.height).toBe(height);
+      expect(await fromEnd()).toBeLessThan(2);
+    });
+  }
+});
+
 test('on a phone: hidden while it is open, it leaves the page to scroll, and reads nothing', async () => {
   const { page, w } = await arrive({ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
   const overflow = (): Promise<unknown> => page.evaluate(`document.documentElement.style.overflow`);

@@ -47,8 +47,10 @@ export function createTranscript(options: TranscriptOptions): Transcript {
   let busy = false;
   let stick = true;
   let missed = 0;
-  // The composer grows and shrinks below: the newest message stays in sight.
+  let size = '';
+  // The composer grows and shrinks below, and a keyboard the window: the newest message stays in sight.
   new ResizeObserver(() => {
+    size = sizeNow();
     if (stick) log.scrollTop = log.scrollHeight;
   }).observe(log);
 
@@ -80,7 +82,13 @@ export function createTranscript(options: TranscriptOptions): Transcript {
     showJump();
   }
 
+  function sizeNow(): string {
+    return `${log.clientWidth} ${log.clientHeight}`;
+  }
+
   function scrolled(): void {
+    // A new size moves what is in sight before its observer hears of it; the visitor has not scrolled.
+    if (sizeNow() !== size) return;
     stick = log.scrollHeight - log.scrollTop - log.clientHeight < 40;
     if (stick) {
       missed = 0;
