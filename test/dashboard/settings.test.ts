@@ -242,6 +242,43 @@ describe('what is written', () => {
     ]);
   });
 
+  it('is called wrong at its field, where the server knows it by another name', async () => {
+    const { page } = await visit('account', { locale: 'de-DE' });
+    const problemAt = async (label: string, text: string): Promise<unknown> => {
+      const field = page.getByLabel(label, { exact: true });
+      const form = page.locator('form').filter({ has: field });
+      await field.fill(text);
+      await form.getByRole('button').click();
+      await form.locator('.problem:not(:empty)').first().waitFor();
+      return {
+        fields: await form.locator('.field .problem').allInnerTexts(),
+        form: await form.locator('> .problem').textContent(),
+      };
+    };
+    await page.getByLabel('Name', { exact: true }).last().fill('Script');
+    expect(await problemAt('Gültig für Tage, höchstens 366', '9000000000')).toEqual({
+      fields: ['Von 1 bis 366 Tagen.'],
+      form: '',
+    });
+    await page.getByLabel('Neues Passwort').fill('a new pass phrase');
+    expect(await problemAt('Bisheriges Passwort', 'not mine')).toEqual({
+      fields: ['Das ist nicht Ihr bisheriges Passwort.'],
+      form: '',
+    });
+  });
+
+  it('is called wrong at its field, where an item of it is wrong', async () => {
+    const { page } = await visit('knowledge');
+    const field = page.getByLabel('Words that mean the same', { exact: true });
+    const form = page.locator('form').filter({ has: field });
+    await field.fill('parcel\nreturn, refund');
+    await form.getByRole('button').click();
+    await form.locator('.problem:not(:empty)').first().waitFor();
+    expect(await form.locator('.field .problem').allInnerTexts()).toEqual([
+      'At least 2 words in each line, with commas between them.',
+    ]);
+  });
+
   it('is called wrong in no words of the server’s, where it is often wrong', async () => {
     const admin = (method: string, path: string, body: object): ReturnType<typeof request> =>
       request(app.url, method, `/api/v1/admin${path}`, { authorization: `Bearer ${ann.token}` }, body);
@@ -267,6 +304,10 @@ describe('what is written', () => {
       }),
       await admin('POST', '/webhooks', { url: 'http://shop.example' }),
       await admin('POST', '/webhooks', { url: 'https://127.0.0.1' }),
+      await admin('POST', '/webhooks', { url: 'https://shop.example', events: ['x'] }),
+      await admin('PUT', `/applications/${acme.application.id}/synonyms`, { synonyms: [['a']] }),
+      await ann.call('POST', '/tokens', { name: 'A', scopes: [], expiresAt: '2001-01-01T00:00:00.000Z' }),
+      await ann.call('PATCH', '/me', { currentPassword: 'not mine', password: 'a new pass phrase' }),
       await ann.call('POST', '/blocks', { address: '999' }),
       await ann.call('POST', '/canned-replies', { shortcut: 'a b', content: '' }),
     ];

@@ -176,14 +176,16 @@ function Tokens(): JSX.Element {
       <Form
         fields={[
           { path: 'name', label: 'name', required: true },
-          { path: 'days', label: 'daysValid', kind: 'number' },
+          { path: 'days', sentAs: 'expiresAt', label: 'daysValid', kind: 'number' },
         ]}
         initial={{ days: 90 }}
         submit="makeToken"
         clears
         onSubmit={async (body) => {
           const { name, days }: { name?: string; days?: number } = body;
-          const expiresAt = new Date(Date.now() + (days ?? 90) * dayMs).toISOString();
+          // The server says what is too long; far beyond that there is no date.
+          const ahead = Math.max(-1, Math.min(days ?? 90, 10_000)) * dayMs;
+          const expiresAt = new Date(Date.now() + ahead).toISOString();
           const { token } = await rest<{ token: StaffToken & { token: string } }>('POST', '/staff/tokens', {
             name,
             scopes,

@@ -4,7 +4,7 @@ import type { SettingsWords } from './languages/en.ts';
 /** A text of the settings, or the one of the common dictionary that the page of an invitation has, too. */
 type Word = keyof SettingsWords | 'passwordCommon';
 
-/** How the server's sentence begins, and the text that stands for it; a figure in it is `n`. */
+/** How the server's sentence begins, and the text that stands for it; a figure in it is `n`, names in it are `list`. */
 const known: readonly (readonly [sentence: RegExp, word: Word])[] = [
   [/^is one of the passwords that are tried first/, 'passwordCommon'],
   [/^must (?:not be empty|be given\b)/, 'fieldEmpty'],
@@ -21,13 +21,21 @@ const known: readonly (readonly [sentence: RegExp, word: Word])[] = [
   [/^must be a language tag/, 'fieldLanguage'],
   [/^must be an IPv4 or IPv6 address/, 'fieldAddress'],
   [/^must be 1 to 50 letters/, 'fieldShortcut'],
+  [/^is not the present one/, 'fieldPresent'],
+  [/^must have at least (\d+) items/, 'fieldWords'],
+  [/^must be in the future, and at most (\d+) days/, 'fieldDays'],
+  [/^must be (?<list>\w+:\w+, .+)$/, 'fieldNames'],
 ];
 
 /** The text that stands for what is wrong with a field; null: there is none. @param message the server's sentence */
-export function fieldProblem(message: string): { readonly word: Word; readonly n: number } | null {
+export function fieldProblem(
+  message: string,
+): { readonly word: Word; readonly n: number; readonly list: string } | null {
   for (const [sentence, word] of known) {
     const found = sentence.exec(message);
-    if (found !== null) return { word, n: Number(found[1] ?? 0) };
+    if (found === null) continue;
+    const list = (found.groups?.['list'] ?? '').replace(' or ', ', ');
+    return { word, n: list === '' ? Number(found[1] ?? 0) : 0, list };
   }
   return null;
 }

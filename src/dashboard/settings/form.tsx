@@ -14,6 +14,8 @@ import { s, type SettingsWord } from './words.ts';
 export interface FieldSpec {
   /** Where the value is in the body, as `name` or `behavior.greeting`. */
   readonly path: string;
+  /** What the server calls it, where what is sent of it is put together from it. */
+  readonly sentAs?: string;
   readonly label: SettingsWord;
   readonly hint?: SettingsWord;
   readonly kind?:
@@ -108,7 +110,13 @@ function toBody(fields: readonly FieldSpec[], values: Values): object {
 function problemInWords(message: string): string {
   const known = fieldProblem(message);
   if (known === null) return message;
-  return known.word === 'passwordCommon' ? t(known.word) : s(known.word, { n: known.n });
+  const { word, n, list } = known;
+  return word === 'passwordCommon' ? t(word) : s(word, { n, list });
+}
+
+/** The field that the server's path is about, or an item of what was written in it; undefined: none of the form. */
+function fieldAt(fields: readonly FieldSpec[], path: string): FieldSpec | undefined {
+  return fields.find(({ path: own, sentAs = own }) => path === sentAs || path.startsWith(`${sentAs}.`));
 }
 
 export function Form(props: FormProps): JSX.Element {
@@ -137,8 +145,11 @@ export function Form(props: FormProps): JSX.Element {
       sayDone(submit);
     } catch (error) {
       const details = error instanceof RestError ? error.details : [];
-      const known = details.filter(({ path }) => fields.some((one) => one.path === path));
-      setErrors(Object.fromEntries(known.map(({ path, message }) => [path, problemInWords(message)])));
+      const known = details.flatMap(({ path, message }): (readonly [string, string])[] => {
+        const field = fieldAt(fields, path);
+        return field === undefined ? [] : [[field.path, problemInWords(message)]];
+      });
+      setErrors(Object.fromEntries(known));
       if (known.length === 0 || known.length < details.length) setProblem(problemOf(error));
     } finally {
       setBusy(false);

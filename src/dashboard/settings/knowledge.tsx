@@ -364,7 +364,9 @@ function SynonymLines({ application }: OfApplication): JSX.Element {
       <Await of={loaded}>
         {({ synonyms }) => (
           <Form
-            fields={[{ path: 'lines', label: 'synonyms', hint: 'synonymsHint', kind: 'area' }]}
+            fields={[
+              { path: 'lines', sentAs: 'synonyms', label: 'synonyms', hint: 'synonymsHint', kind: 'area' },
+            ]}
             initial={{ lines: synonyms.map((line) => line.join(', ')).join('\n') }}
             onSubmit={(body) => {
               const { lines = '' }: { lines?: string } = body;

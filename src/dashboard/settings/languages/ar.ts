@@ -406,4 +406,8 @@ export const words: SettingsWords = {
   fieldLanguage: 'اكتب لغة مثل en أو pt-BR.',
   fieldAddress: 'اكتب عنوان IPv4 أو IPv6.',
   fieldShortcut: 'من 1 إلى 50 حرفًا أو رقمًا أو واصلة أو شرطة سفلية.',
+  fieldPresent: 'هذه ليست كلمة مرورك الحالية.',
+  fieldWords: '{n} كلمات على الأقل في كل سطر، تفصل بينها فواصل.',
+  fieldDays: 'من يوم واحد إلى {n} يومًا.',
+  fieldNames: 'اكتب أسماء من هذه القائمة، تفصل بينها فواصل: {list}.',
 };

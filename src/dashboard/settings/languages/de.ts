@@ -398,4 +398,8 @@ export const words: SettingsWords = {
   fieldLanguage: 'Schreiben Sie eine Sprache wie en oder pt-BR.',
   fieldAddress: 'Schreiben Sie eine IPv4- oder IPv6-Adresse.',
   fieldShortcut: '1 bis 50 Buchstaben, Ziffern, Binde- oder Unterstriche.',
+  fieldPresent: 'Das ist nicht Ihr bisheriges Passwort.',
+  fieldWords: 'Mindestens {n} Wörter in jeder Zeile, durch Kommas getrennt.',
+  fieldDays: 'Von 1 bis {n} Tagen.',
+  fieldNames: 'Schreiben Sie Namen aus dieser Liste, durch Kommas getrennt: {list}.',
 };

@@ -409,6 +409,10 @@ export const words = {
   fieldLanguage: 'Write a language such as en or pt-BR.',
   fieldAddress: 'Write an IPv4 or IPv6 address.',
   fieldShortcut: '1 to 50 letters, digits, hyphens or underscores.',
+  fieldPresent: 'This is not your present password.',
+  fieldWords: 'At least {n} words in each line, with commas between them.',
+  fieldDays: 'From 1 to {n} days.',
+  fieldNames: 'Write names of this list, with commas between them: {list}.',
 } as const satisfies Readonly<Record<string, Text>>;
 
 export type SettingsWords = Readonly<Record<keyof typeof words, Text>>;

@@ -397,4 +397,8 @@ export const words: SettingsWords = {
   fieldLanguage: 'Escriba un idioma como en o pt-BR.',
   fieldAddress: 'Escriba una dirección IPv4 o IPv6.',
   fieldShortcut: 'De 1 a 50 letras, cifras, guiones o guiones bajos.',
+  fieldPresent: 'Esta no es su contraseña actual.',
+  fieldWords: 'Al menos {n} palabras en cada línea, separadas por comas.',
+  fieldDays: 'De 1 a {n} días.',
+  fieldNames: 'Escriba nombres de esta lista, separados por comas: {list}.',
 };

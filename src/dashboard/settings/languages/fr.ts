@@ -399,4 +399,8 @@ export const words: SettingsWords = {
   fieldLanguage: 'Écrivez une langue comme en ou pt-BR.',
   fieldAddress: 'Écrivez une adresse IPv4 ou IPv6.',
   fieldShortcut: 'De 1 à 50 lettres, chiffres, traits d’union ou tirets bas.',
+  fieldPresent: 'Ce n’est pas votre mot de passe actuel.',
+  fieldWords: 'Au moins {n} mots par ligne, séparés par des virgules.',
+  fieldDays: 'De 1 à {n} jours.',
+  fieldNames: 'Écrivez des noms de cette liste, séparés par des virgules : {list}.',
 };

@@ -398,4 +398,8 @@ export const words: SettingsWords = {
   fieldLanguage: 'Scriva una lingua come en o pt-BR.',
   fieldAddress: 'Scriva un indirizzo IPv4 o IPv6.',
   fieldShortcut: 'Da 1 a 50 lettere, cifre, trattini o trattini bassi.',
+  fieldPresent: 'Questa non è la sua password attuale.',
+  fieldWords: 'Almeno {n} parole in ogni riga, separate da virgole.',
+  fieldDays: 'Da 1 a {n} giorni.',
+  fieldNames: 'Scriva nomi di questo elenco, separati da virgole: {list}.',
 };

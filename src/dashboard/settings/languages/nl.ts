@@ -397,4 +397,8 @@ export const words: SettingsWords = {
   fieldLanguage: 'Schrijf een taal zoals en of pt-BR.',
   fieldAddress: 'Schrijf een IPv4- of IPv6-adres.',
   fieldShortcut: '1 tot 50 letters, cijfers, koppeltekens of lage streepjes.',
+  fieldPresent: 'Dit is niet uw huidige wachtwoord.',
+  fieldWords: 'Minstens {n} woorden op elke regel, met komma’s ertussen.',
+  fieldDays: 'Van 1 tot {n} dagen.',
+  fieldNames: 'Schrijf namen uit deze lijst, met komma’s ertussen: {list}.',
 };

@@ -407,4 +407,8 @@ export const words: SettingsWords = {
   fieldLanguage: 'Wpisz język, na przykład en lub pt-BR.',
   fieldAddress: 'Wpisz adres IPv4 lub IPv6.',
   fieldShortcut: 'Od 1 do 50 liter, cyfr, łączników lub podkreśleń.',
+  fieldPresent: 'To nie jest obecne hasło.',
+  fieldWords: 'Co najmniej {n} słowa w każdym wierszu, oddzielone przecinkami.',
+  fieldDays: 'Od 1 do {n} dni.',
+  fieldNames: 'Wpisz nazwy z tej listy, oddzielone przecinkami: {list}.',
 };

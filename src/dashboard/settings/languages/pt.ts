@@ -396,4 +396,8 @@ export const words: SettingsWords = {
   fieldLanguage: 'Escreva uma língua como en ou pt-BR.',
   fieldAddress: 'Escreva um endereço IPv4 ou IPv6.',
   fieldShortcut: 'De 1 a 50 letras, algarismos, hífenes ou sublinhados.',
+  fieldPresent: 'Esta não é a sua palavra-passe atual.',
+  fieldWords: 'Pelo menos {n} palavras em cada linha, separadas por vírgulas.',
+  fieldDays: 'De 1 a {n} dias.',
+  fieldNames: 'Escreva nomes desta lista, separados por vírgulas: {list}.',
 };
