@@ -1,6 +1,5 @@
 // Flags + environment → one frozen, checked configuration; every setting has a flag, a variable and a default, in that
 // order. With its folder the only reader of process.env.
-import { resolve } from 'node:path';
 import type { Durability, LimitWindow } from './engine/engine.ts';
 import {
   ConfigError,
@@ -20,6 +19,7 @@ import {
 import {
   baseUrl,
   filesPlace,
+  folderName,
   host,
   listenAddress,
   mailAddress,
@@ -71,7 +71,7 @@ export const settings = {
     variable: 'DESKBELL_DATA',
     fallback: './deskbell-data',
     about: 'the data folder',
-    parse: (text) => resolve(text),
+    parse: folderName,
   }),
   port: setting({
     flag: 'port',

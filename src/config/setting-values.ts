@@ -69,6 +69,12 @@ export function modelName(text: string): string {
   return text;
 }
 
+/** An empty name would be the folder that the command was given in. */
+export function folderName(text: string): string {
+  if (text === '') throw new Error('it must name a folder');
+  return resolve(text);
+}
+
 export function host(text: string): string {
   if (!/^[0-9a-zA-Z.:-]{1,255}$/.test(text)) throw new Error('it must be an address or a host name');
   return text;

@@ -16,6 +16,7 @@ import {
   temporaryFolder,
   type ServeProcess,
 } from '../helpers/cli.ts';
+import { loadMasterKey, secretKeyFile } from '../../src/secret-key.ts';
 import { cleanEnvironment, repository, Running } from '../helpers/command.ts';
 import { eventually } from '../helpers/eventually.ts';
 
@@ -235,6 +236,23 @@ describe('the data folder', () => {
     expect(outcome).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(oneLine) });
     await rm(file);
   });
+});
+
+test('a key that this user may not read is refused with what to do', async () => {
+  const file = secretKeyFile(folder);
+  await mkdir(folder, { recursive: true });
+  await writeFile(file, '', { mode: 0o600 });
+  // The superuser reads everything, so that it takes the place of another one.
+  const isRoot = process.geteuid?.() === 0;
+  if (isRoot) {
+    await chmod(folder, 0o700);
+    process.seteuid?.(65_534);
+  } else await chmod(file, 0);
+  try {
+    await expect(loadMasterKey(folder, null)).rejects.toThrow(/must belong to the user who runs this/);
+  } finally {
+    if (isRoot) process.seteuid?.(0);
+  }
 });
 
 describe('beside a running server', () => {

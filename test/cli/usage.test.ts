@@ -235,6 +235,14 @@ describe('settings', () => {
     }
   });
 
+  test('an empty name of the data folder is refused, and not taken for the folder one is in', async () => {
+    for (const args of [
+      ['serve', '--data', ''],
+      ['org', 'list', '--data='],
+    ])
+      await expectRefused(args, 2, /^--data is "", which is not valid: it must name a folder\.$/m);
+  });
+
   test('a setting that takes more than one form names all of them', async () => {
     const refusalOf = async (...args: readonly string[]): Promise<string> =>
       (await inProcess(['serve', ...args, '--data', join(folder, 'never')])).stderr;
