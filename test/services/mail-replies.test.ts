@@ -9,6 +9,7 @@ import { startApp, type TestApp } from '../helpers/app.ts';
 import { rowsOf } from '../helpers/database.ts';
 import { eventually } from '../helpers/eventually.ts';
 import {
+  createApplication,
   createConversation,
   createMember,
   createMessage,
@@ -270,6 +271,11 @@ describe('an answer to a visitor who has left', () => {
       await olivia.call('POST', `/conversations/${id}/accept`);
       await createMessage(olivia, id, 'hello');
     }
+    // Planning goes behind the log, in its order: were mail on before it has come here, these would have mails, too.
+    const other = await createApplication(app, 'acme', 'other.example');
+    const behind = await talk({}, createVisitor(app, other));
+    await createMessage(olivia, behind.id, 'hello');
+    await planned(behind, 1);
     await setByPath(app, acme.application.id, { 'email.mode': 'replies' });
     const on = await talk();
     await createMessage(olivia, on.id, 'hello');
