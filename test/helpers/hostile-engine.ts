@@ -46,23 +46,47 @@ export async function settleEngines(): Promise<boolean> {
   return true;
 }
 
-/** How long the payloads of others' events may take to be read, ms. */
-const payloadsTakeMs = 5;
-
-/** Leaves an engine as it is. What others commit is on its way to its subscribers until it was told of. */
+/** Leaves an engine as it is. What others commit is on its way to its subscribers until it was told of, with what they read for it. */
 async function followEngine(inner: Engine): Promise<Engine> {
-  const readLast = (): Promise<number> =>
-    inner.store.read(({ repositories }) => repositories.events.lastSeq());
+  const { store } = inner;
+  const readLast = (): Promise<number> => store.read(({ repositories }) => repositories.events.lastSeq());
   let position = await readLast();
-  inner.store.subscribe(({ events }) => (position = events.at(-1)?.seq ?? position));
+  store.subscribe(({ events }) => (position = events.at(-1)?.seq ?? position));
+  /** Payloads of others' events, among other things that are read. */
+  const reading = new Set<Promise<unknown>>();
+  const read: Store['read'] = (work) => {
+    const answer = store.read(work);
+    const over = answer
+      .then(
+        () => undefined,
+        () => undefined,
+      )
+      .finally(() => reading.delete(over));
+    reading.add(over);
+    return answer;
+  };
   const isUnderWay = async (): Promise<boolean> => {
     if (position < (await readLast())) return true;
-    await new Promise((resolve) => setTimeout(resolve, payloadsTakeMs));
-    return false;
+    // Who was told asks for the payloads in the same turn, and tells of them in the one in which they come.
+    await aTurn();
+    if (reading.size === 0) return false;
+    await Promise.all(reading);
+    return true;
   };
   underWay.add(isUnderWay);
   return {
     ...inner,
+    store: {
+      read,
+      readAlone: (work) => store.readAlone(work),
+      write: (scope, work, behind) => store.write(scope, work, behind),
+      alone: (scope, work) => store.alone(scope, work),
+      subscribe: (listener) => store.subscribe(listener),
+      freshConfiguration: () => store.freshConfiguration(),
+      configurationChangedAt: (organizationId, fresh) => store.configurationChangedAt(organizationId, fresh),
+      configurationChangedSince: (since, fresh) => store.configurationChangedSince(since, fresh),
+      stats: () => store.stats(),
+    },
     close: async () => {
       underWay.delete(isUnderWay);
       await inner.close();

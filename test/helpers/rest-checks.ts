@@ -138,7 +138,7 @@ export async function ask(
 }
 
 /** One request as bytes, checked. The path is whole. */
-export async function askRaw(app: TestApp, raw: RawRequest): Promise<Reply> {
+export async function askRaw(app: Pick<TestApp, 'url'>, raw: RawRequest): Promise<Reply> {
   return checkReply(await send(app.url, raw), raw.method ?? 'GET', raw.path);
 }
 

@@ -41,12 +41,13 @@ interface Sent {
   readonly query?: string;
   readonly type?: string;
   readonly headers?: Readonly<Record<string, string>>;
+  readonly at?: { readonly url: string };
 }
 
 const upload = async (file: Uint8Array | string, sent: Sent = {}) => {
   const { who = admin, applicationId = acme.application.id, source = 'a.pdf', query = '', type = pdf } = sent;
   const path = `/api/v1/admin/knowledge/files?applicationId=${applicationId}&source=${encodeURIComponent(source)}${query}`;
-  const reply = await askRaw(app, {
+  const reply = await askRaw(sent.at ?? app, {
     method: 'POST',
     path,
     headers: Object.entries({
@@ -149,9 +150,12 @@ describe('refused, with what was wrong:', () => {
   });
 });
 
+/** One server, where there are several: each has a line of its own for the files that it receives. */
+const oneServer = (): { readonly url: string } => ({ url: app.urls[0] ?? app.url });
+
 /** Begins an upload and sends half of it. @returns ends the connection */
 async function beginUpload(source: string): Promise<() => void> {
-  const { port, hostname } = new URL(app.url);
+  const { port, hostname } = new URL(oneServer().url);
   const half = connect(Number(port), hostname);
   half.on('error', () => undefined);
   const path = `/api/v1/admin/knowledge/files?applicationId=${acme.application.id}&source=${source}`;
@@ -176,7 +180,7 @@ async function beginUpload(source: string): Promise<() => void> {
 test('one file of an organization is received at a time; eight wait, and more are told so', async () => {
   const leave = await beginUpload('half');
   const sent = Array.from({ length: 10 }, (_, at) =>
-    upload(`Text ${at}.`, { type: 'text/plain', source: `many/${at}` }),
+    upload(`Text ${at}.`, { type: 'text/plain', source: `many/${at}`, at: oneServer() }),
   );
   // Nothing is received while the first is there: only those who may not even wait have an answer.
   const early = await Promise.race(sent);
@@ -188,6 +192,7 @@ test('one file of an organization is received at a time; eight wait, and more ar
     who: stranger,
     applicationId: other.application.id,
     type: 'text/plain',
+    at: oneServer(),
   });
   expect(ofOthers.status).toBe(201);
   // A caller who leaves gives up the place, and nothing of that file stays.
@@ -204,7 +209,7 @@ test('one file of an organization is received at a time; eight wait, and more ar
 test('a caller who leaves while waiting is not served, and the next one is', async () => {
   const leaveFirst = await beginUpload('first');
   const leaveSecond = await beginUpload('second');
-  const third = upload('Third.', { type: 'text/plain', source: 'third' });
+  const third = upload('Third.', { type: 'text/plain', source: 'third', at: oneServer() });
   leaveSecond();
   leaveFirst();
   expect((await third).status).toBe(201);
