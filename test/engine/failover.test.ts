@@ -294,6 +294,45 @@ describe('a database that has no more connections', () => {
       await database.remove();
     }
   });
+
+  it('leaves it those that it reads by, too', async () => {
+    const database = await createMigratedDatabase();
+    const over = Promise.withResolvers<void>();
+    try {
+      const { store } = await openNode(database.url);
+      const begun = Promise.withResolvers<void>();
+      const busy = store.read(() => {
+        begun.resolve();
+        return over.promise;
+      });
+      await begun.promise;
+      const refused = Promise.withResolvers<never>();
+      const spy = vi.spyOn(Link, 'open').mockReturnValue(refused.promise);
+      const another = store.read(async () => undefined);
+      await eventually(() => expect(spy).toHaveBeenCalled(), 20_000);
+      over.resolve();
+      await busy;
+      spy.mockRestore();
+      // The connection that is there is free before the other one is heard of.
+      await eventually(async () =>
+        expect(
+          await askDatabase(
+            database,
+            "select 1 from pg_stat_activity where application_name like 'deskbell %' and state = 'idle in transaction'",
+          ),
+        ).toEqual([]),
+      );
+      vi.spyOn(Link, 'open').mockRejectedValue(new StoreUnavailableError('sorry, too many clients already'));
+      refused.reject(new StoreUnavailableError('sorry, too many clients already'));
+      await expect(another).rejects.toThrow(StoreUnavailableError);
+      await eventually(() => store.read(async () => undefined), 20_000);
+    } finally {
+      over.resolve();
+      vi.restoreAllMocks();
+      await Promise.all(nodes.splice(0).map((node) => node.close()));
+      await database.remove();
+    }
+  });
 });
 
 describe('a node that does not reach its database', () => {

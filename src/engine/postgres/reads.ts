@@ -108,7 +108,9 @@ export class Reads {
     try {
       if (link !== null) await this.#runOn(link, reads);
     } finally {
-      this.#idle.push(link);
+      // The next one is taken from the end: where the database has no more connections, those that there are do the work.
+      if (link?.lost === false) this.#idle.push(link);
+      else this.#idle.unshift(link);
       if (this.#waiting.length > 0) this.#plan();
     }
   }
