@@ -1,6 +1,7 @@
 // What several nodes on one PostgreSQL database promise together: limits, places, presence, signals and the lead belong
 // to all of them, and a node that has ended or frozen holds nothing for long.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { logLock } from '../../migrations/columns.ts';
 import { createSystemClock } from '../../src/engine/clock.ts';
 import type { Clock, CommittedEvent, Engine, LimitVerdict, Signal } from '../../src/engine/engine.ts';
 import { Link } from '../../src/engine/postgres/link.ts';
@@ -424,6 +425,86 @@ describe('a database', () => {
     const refusal = /a server of another version runs on it\. Stop it first; nothing was changed/;
     await expect(openNode()).rejects.toThrow(refusal);
     await expect(migrateDatabaseUrl(database.url)).rejects.toThrow(refusal);
+  });
+
+  /** A session that holds the lock of the log, as one that migrates does, until it is told to commit. */
+  async function holdLog(): Promise<{ link: Link; commit: () => Promise<void> }> {
+    const link = await Link.open({ url: database.url, name: 'migrates', durable: true, patient: true });
+    await link.query({ text: 'begin' });
+    await link.query({ text: `select pg_advisory_xact_lock(${logLock})` });
+    return {
+      link,
+      commit: async () => {
+        await link.query({ text: 'commit' });
+        await link.close();
+      },
+    };
+  }
+
+  const untilOneWaits = (): Promise<void> =>
+    eventually(async () =>
+      expect(
+        await beside(`select 1 from pg_locks where locktype = 'advisory' and not granted
+          and database = (select oid from pg_database where datname = current_database())`),
+      ).toHaveLength(1),
+    );
+
+  it('that was migrated while a node was cut off is not touched by that node', async () => {
+    const node = await openNode();
+    const touched = (work: Promise<unknown>): Promise<unknown> =>
+      work.then(
+        () => 'done',
+        (error: unknown) =>
+          error instanceof Error && error.cause instanceof Error ? error.cause.message : error,
+      );
+    await beside(`insert into schema_migrations (number, name) values (${newestSchema + 1}, 'newer')`);
+    await beside(
+      "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'deskbell %'",
+    );
+    const newer = `The database has schema ${newestSchema + 1}, and this version of deskbell works on ${newestSchema}. Start the version that it was migrated for.`;
+    const emit = (): Promise<void> => node.store.write('server', (tx) => tx.emit(releasedEvent('late')));
+    await eventually(async () => {
+      expect(await touched(emit())).toBe(newer);
+      expect(await touched(node.store.read(async () => undefined))).toBe(newer);
+      expect(await touched(Promise.resolve(node.seats.take([{ key: 'place', most: 1 }])))).toBe(newer);
+    });
+    // One that was put back is its own again.
+    await beside(`delete from schema_migrations where number > ${newestSchema}`);
+    await eventually(emit);
+  });
+
+  it('that is being migrated is not joined', async () => {
+    const { link, commit } = await holdLog();
+    const late = openNode();
+    late.catch(() => undefined);
+    try {
+      await untilOneWaits();
+      await link.query({
+        text: `insert into schema_migrations (number, name) values (${newestSchema + 1}, 'newer')`,
+      });
+    } finally {
+      await commit();
+    }
+    await expect(late).rejects.toThrow(/Start the version that it was migrated for|can't be used/);
+  });
+
+  it('that a node has joined since is not migrated', async () => {
+    await beside('delete from schema_migrations where number = (select max(number) from schema_migrations)');
+    const { commit } = await holdLog();
+    const migrated = migrateDatabaseUrl(database.url);
+    migrated.catch(() => undefined);
+    const late = await Link.open({ url: database.url, name: 'late', durable: true, patient: true });
+    try {
+      await untilOneWaits();
+      await late.query({ text: 'select pg_advisory_lock(1145392971, 7)' });
+      await late.query({
+        text: "insert into nodes (id, lock, host, version, schema, leads) values ('late', 7, 'host', '0', 1, false)",
+      });
+      await commit();
+      await expect(migrated).rejects.toThrow(/a server of another version runs on it/);
+    } finally {
+      await late.close();
+    }
   });
 
   it('that can’t be reached is named without its password', async () => {

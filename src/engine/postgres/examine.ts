@@ -1,6 +1,6 @@
 // What a PostgreSQL database must be so that nodes can share it. Each refusal says what to do, and none has the password.
 import { randomUUID } from 'node:crypto';
-import { EngineError } from '../open-errors.ts';
+import { EngineError, SchemaError } from '../open-errors.ts';
 import { StoreUnavailableError } from '../engine.ts';
 import { sqlState, type Link } from './link.ts';
 import { describeDatabase } from './place.ts';
@@ -76,6 +76,7 @@ export function unreachable(url: string, error: unknown): Error {
   if (!(error instanceof StoreUnavailableError))
     return error instanceof Error ? error : new Error(String(error));
   const { cause } = error;
+  if (cause instanceof SchemaError) return cause;
   const why = cause instanceof Error && cause.message !== '' ? cause.message : codeOf(cause);
   return new EngineError(
     `The database ${describeDatabase(url)} can't be used: ${why}. Look at DESKBELL_DATABASE_URL, and whether the database takes connections from here.`,

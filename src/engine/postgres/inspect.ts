@@ -1,5 +1,6 @@
 // Looks at a database on PostgreSQL for `deskbell doctor`, `nodes` and `migrate`. Decides nothing about what is good
 // enough, and changes nothing but in `migrateDatabase`.
+import { migrations } from '../../../migrations/index.ts';
 import { examineDatabase, unreachable } from './examine.ts';
 import { areClocksApart, measureSkew } from './clock-skew.ts';
 import { Link } from './link.ts';
@@ -150,8 +151,7 @@ export function migrateDatabase(url: string): Promise<{ before: number; after: n
   return withLink(url, async (link) => {
     await examineDatabase(link);
     const { version: before } = await readSchema(link);
-    await assertNoneServes(link, before);
-    await migrateOn(link);
+    await migrateOn(link, migrations, (found) => assertNoneServes(link, found));
     return { before, after: newestSchema };
   });
 }

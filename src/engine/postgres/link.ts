@@ -2,6 +2,7 @@
 // one after another travel together. Holds no query.
 import pg from 'pg';
 import { StoreUnavailableError } from '../engine.ts';
+import { SchemaError } from '../open-errors.ts';
 
 export interface LinkOptions {
   /** `postgres://…`; it may hold a password and is never logged. */
@@ -14,6 +15,8 @@ export interface LinkOptions {
   readonly patient?: boolean;
   /** A database that can only be read will do: it is looked at, and nothing else. */
   readonly allowsStandby?: boolean;
+  /** The number of the schema that it is to work on; left out: whichever there is. */
+  readonly schema?: number;
 }
 
 /** A statement as the database prepares it, once for each connection. */
@@ -33,6 +36,10 @@ export interface Answer<R> {
 
 /** The schema that all of Deskbell's tables lie in. */
 export const schemaName = 'deskbell';
+const schemaNumber: Statement = {
+  name: 'schema_number',
+  text: 'select coalesce(max(number), 0) as number from schema_migrations',
+};
 const connectTimeoutMs = 5_000;
 const unansweredMs = 15_000;
 
@@ -106,6 +113,7 @@ export class Link {
     try {
       await client.connect();
       if (options.allowsStandby !== true) await link.#assertPrimary();
+      if (options.schema !== undefined) await link.assertSchema(options.schema);
     } catch (error) {
       void link.close();
       if (error instanceof StoreUnavailableError) throw error;
@@ -123,6 +131,22 @@ export class Link {
     if (rows[0]?.standby !== 0)
       throw new StoreUnavailableError('The database does not take writes.', {
         cause: new Error('it is a standby, which can only be read'),
+      });
+  }
+
+  /**
+   * A newer version may have migrated the database while this program was cut off from it, and nothing else would tell.
+   * @param known the number of the schema that the program works on
+   * @throws StoreUnavailableError where the database has another one
+   */
+  async assertSchema(known: number): Promise<void> {
+    const { rows } = await this.query<{ number: number }>(schemaNumber);
+    const found = rows[0]?.number ?? 0;
+    if (found !== known)
+      throw new StoreUnavailableError('The database has another schema.', {
+        cause: new SchemaError(
+          `The database has schema ${found}, and this version of deskbell works on ${known}. Start the version that it was migrated for.`,
+        ),
       });
   }
 

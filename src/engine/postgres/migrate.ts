@@ -55,8 +55,16 @@ export async function migratePostgres(
   }
 }
 
-/** The same on a connection that waits for locks. */
-export async function migrateOn(link: Link, known: readonly Migration[] = migrations): Promise<number> {
+/**
+ * The same on a connection that waits for locks.
+ * @param allow called with the database's schema where it is older, while none can be taken for the newest: throws where others
+ *   work on it
+ */
+export async function migrateOn(
+  link: Link,
+  known: readonly Migration[] = migrations,
+  allow: (version: number) => Promise<void> = async () => undefined,
+): Promise<number> {
   const run = (text: string): Promise<unknown> => link.query({ text });
   // A role that may make nothing needs to make nothing here.
   if ((await readSchema(link, known.length)).complete) return 0;
@@ -69,6 +77,7 @@ export async function migrateOn(link: Link, known: readonly Migration[] = migrat
   );
   const { version } = await readSchema(link, known.length);
   const missing = known.slice(version);
+  if (missing.length > 0) await allow(version);
   for (const [index, { name, up }] of missing.entries()) {
     await up(migrationBuilder(run));
     await link.query({ text: 'insert into schema_migrations (number, name) values ($1, $2)' }, [
@@ -79,4 +88,14 @@ export async function migrateOn(link: Link, known: readonly Migration[] = migrat
   await makeNodeTables(link);
   await run('commit');
   return missing.length;
+}
+
+/**
+ * Makes sure that the schema stays the newest while a node lives. Called once the node has said so: who migrates looks for
+ * nodes under the lock of the log, and is waited for here, or finds this one.
+ * @throws StoreUnavailableError where the database has another schema by now
+ */
+export async function assertSchemaStays(link: Link): Promise<void> {
+  await link.query({ text: `select pg_advisory_xact_lock_shared(${logLock})` });
+  await link.assertSchema(newestSchema);
 }

@@ -1,5 +1,6 @@
 // Opens the engine on a PostgreSQL database: a server as one node of many, a command beside them.
 import { randomBytes } from 'node:crypto';
+import { migrations } from '../../../migrations/index.ts';
 import type { Clock, Durability, Engine } from '../engine.ts';
 import { createMemoryJobs } from '../memory/jobs.ts';
 import { createLoopPace } from '../memory/pace.ts';
@@ -12,7 +13,7 @@ import { areClocksApart, measureSkew } from './clock-skew.ts';
 import { assertOwnSession, examineDatabase, unreachable } from './examine.ts';
 import { Link } from './link.ts';
 import { assertNoneServes, Membership } from './membership.ts';
-import { migrateOn, newestSchema, readSchema } from './migrate.ts';
+import { assertSchemaStays, migrateOn, newestSchema, readSchema } from './migrate.ts';
 import { NodeLimiter } from './node-limiter.ts';
 import { NodePresence } from './node-presence.ts';
 import { createNodeSeats } from './node-seats.ts';
@@ -57,6 +58,7 @@ export async function openPostgresEngine(options: PostgresEngineOptions): Promis
       clock,
       connections: options.connections ?? (options.as === 'server' ? 4 : 1),
       pollIntervalMs: 1_000,
+      schema: newestSchema,
     });
     return options.as === 'server'
       ? await openNode(options, nodeId, store)
@@ -90,7 +92,8 @@ async function openNode(
   nodeId: string,
   store: PostgresStore,
 ): Promise<Engine> {
-  const open = (durable: boolean): Promise<Link> => Link.open({ url, name: nameOf(nodeId), durable });
+  const open = (durable: boolean): Promise<Link> =>
+    Link.open({ url, name: nameOf(nodeId), durable, schema: newestSchema });
   const membership = new Membership({
     nodeId,
     version,
@@ -120,6 +123,7 @@ async function openNode(
   };
   membership.add({
     joined: async (link) => {
+      await assertSchemaStays(link);
       const skewMs = await measureSkew(link);
       if (areClocksApart(skewMs)) onClockApart?.(Math.abs(skewMs));
     },
@@ -152,14 +156,11 @@ async function prepare({ url, keyCheck, as }: PostgresEngineOptions): Promise<vo
 
 /** @throws EngineError where others work on the older schema */
 async function makeSchema(link: Link, version: number, as: 'server' | 'command'): Promise<void> {
-  if (version > 0 && version < newestSchema) {
-    if (as === 'command')
-      throw new EngineError(
-        `The database has schema ${version}, and this version of deskbell needs ${newestSchema}. Bring it there: deskbell migrate.`,
-      );
-    await assertNoneServes(link, version);
-  }
-  await migrateOn(link);
+  if (as === 'command' && version > 0 && version < newestSchema)
+    throw new EngineError(
+      `The database has schema ${version}, and this version of deskbell needs ${newestSchema}. Bring it there: deskbell migrate.`,
+    );
+  await migrateOn(link, migrations, (found) => assertNoneServes(link, found));
 }
 
 async function checkKey(link: Link, keyCheck: string): Promise<void> {

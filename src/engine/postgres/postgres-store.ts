@@ -34,6 +34,8 @@ export interface PostgresStoreOptions {
   readonly connections: number;
   /** How often the log is looked at without having been told, ms. */
   readonly pollIntervalMs: number;
+  /** The number of the schema that the program works on. */
+  readonly schema: number;
 }
 
 const maxGroupSize = 50;
@@ -457,6 +459,7 @@ function connect(options: PostgresStoreOptions, patient = false): Promise<Link> 
     name: `deskbell ${options.nodeId}`,
     durable: options.durability === 'full',
     patient,
+    schema: options.schema,
   });
 }
 
