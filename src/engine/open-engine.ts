@@ -245,12 +245,11 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   }
 }
 
-/** For files that are there, and that this user may not read: what root has made for another user, for the most part. */
+/** What to do about files that are there, and that this user may not read: root has made them for another, for the most part. */
 export function ownerAdvice(folder: string): string {
-  const user = process.getuid?.();
-  return user === undefined
-    ? `All files in ${folder} must belong to the user who runs this.`
-    : `All files in ${folder} must belong to the user who runs this: chown -R ${user} ${folder}`;
+  const must = `All files in ${folder} must belong to the user who runs this`;
+  const user = process.geteuid?.();
+  return user === undefined ? `${must}.` : `${must}: run it as their owner, or chown -R ${user} ${folder}`;
 }
 
 async function openStore(options: EngineOptions, pace: Pace): Promise<SqliteStore> {

@@ -1,61 +1,81 @@
-// What root makes in the data folder of another user, whose server could not read it: refused, and found by doctor.
-// Only root can give files away.
-import { chmod, chown, lchown, mkdtemp, readdir, rm } from 'node:fs/promises';
+// Files that do not belong to the user of the server: what root makes in the data folder of another user is refused, and
+// what is there already is found. Root takes the place of another user by its effective id alone, so that the checkout
+// may be closed to others.
+import { chmod, chown, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { deskbell, deskbellJson, ensureBuilt } from '../helpers/cli.ts';
-import { repository, run } from '../helpers/command.ts';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { createApp, type App } from '../../src/app.ts';
+import { readConfig } from '../../src/config.ts';
+import { createLog } from '../../src/log.ts';
+import { inProcess, outputStream } from '../helpers/cli.ts';
 
-const other = 65_534;
+const isRoot = process.geteuid?.() === 0;
+/** Whose folder it is: for root another user’s, for others their own, in which root is played. */
+const owner = isRoot ? 65_534 : (process.geteuid?.() ?? -1);
 let folder: string;
 
-describe.runIf(process.getuid?.() === 0)('root in the folder of another user', () => {
-  beforeAll(async () => {
-    await ensureBuilt();
-    // The tests' own folder is closed to other users, below all others of the system.
-    folder = await mkdtemp('/var/tmp/deskbell-owner-');
-    await chmod(folder, 0o711);
-  });
-  afterAll(() => rm(folder, { recursive: true, force: true }));
+beforeEach(async () => {
+  // The tests' own folder is closed to other users, below all others of the system.
+  folder = await mkdtemp('/var/tmp/deskbell-owner-');
+  await chmod(folder, 0o711);
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await rm(folder, { recursive: true, force: true });
+});
 
-  const asOther = (...args: string[]) =>
-    run('setpriv', [`--reuid=${other}`, '--clear-groups', process.execPath, 'bin/deskbell.js', ...args], {
-      cwd: repository,
-      expect: 1,
+const make = (data: string) => inProcess(['org', 'create', 'Acme', '--json', '--data', data]);
+
+function serverOf(data: string): App {
+  return createApp(readConfig({ data, port: '0' }, {}), { log: createLog('error', outputStream(false)) });
+}
+
+it('root makes no database there, restores and imports nothing, and is told as whom to do it', async () => {
+  const mine = join(folder, 'mine');
+  expect(await make(mine)).toMatchObject({ code: 0 });
+  const archive = join(folder, 'a.jsonl');
+  const backup = join(folder, 'a.backup');
+  expect(await inProcess(['backup', backup, '--data', mine])).toMatchObject({ code: 0 });
+  expect(await inProcess(['export', archive, '--org', 'acme', '--data', mine])).toMatchObject({ code: 0 });
+  const theirs = await mkdtemp(join(folder, 'theirs-'));
+  if (isRoot) await chown(theirs, owner, owner);
+  vi.spyOn(process, 'getuid').mockReturnValue(0);
+  for (const command of [
+    ['org', 'create', 'Acme'],
+    ['restore', backup],
+    ['import', archive],
+  ])
+    expect(await inProcess([...command, '--data', theirs]), command[0]).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`sudo -u '#${owner}'`),
     });
+  expect(await readdir(theirs)).toEqual([]);
+});
 
-  it('makes no database, restores and imports nothing there, and says as whom to do it', async () => {
-    const mine = join(folder, 'mine');
-    await deskbellJson(['org', 'create', 'Acme', '--data', mine]);
-    await deskbellJson(['backup', join(folder, 'a.backup'), '--data', mine]);
-    await deskbellJson(['export', join(folder, 'a.jsonl'), '--org', 'acme', '--data', mine]);
-    const theirs = await mkdtemp(join(folder, 'theirs-'));
-    await chown(theirs, other, other);
-    for (const command of [
-      ['org', 'create', 'Acme'],
-      ['restore', join(folder, 'a.backup')],
-      ['import', join(folder, 'a.jsonl')],
-    ])
-      expect(await deskbell([...command, '--data', theirs]), command[0]).toMatchObject({
-        code: 1,
-        stderr: expect.stringContaining(`sudo -u '#${other}'`),
-      });
-    expect(await readdir(theirs)).toEqual([]);
-  });
-
-  it.each(['deskbell.db', 'secret.key'])(
-    'a server that may not read %s says whose it must be',
-    async (name) => {
-      const data = join(folder, name);
-      await deskbellJson(['org', 'create', 'Acme', '--data', data]);
-      for (const file of [data, ...(await readdir(data)).map((one) => join(data, one))])
-        if (!file.endsWith(`/${name}/${name}`)) await lchown(file, other, other);
-      const { stderr } = await asOther('serve', '--port', '0', '--data', data);
-      expect(stderr).toContain(`chown -R ${other} ${data}`);
-      const { stdout } = await deskbell(['doctor', '--json', '--data', data]);
-      expect(stdout).toContain(`${join(data, name)} belongs to user 0, and the folder to user ${other}`);
-      // A backup that is restored would not help, and would put the newest messages aside.
-      expect((await asOther('doctor', '--json', '--data', data)).stdout).not.toContain('Restore a backup');
-    },
-  );
+it('a server that may not read the database says whose it must be, and doctor advises no backup', async () => {
+  const data = join(folder, 'data');
+  expect(await make(data)).toMatchObject({ code: 0 });
+  // Once as one who may: what is loaded on use is loaded by then.
+  const usual = serverOf(data);
+  await usual.start();
+  await usual.stop();
+  await inProcess(['doctor', '--json', '--data', data]);
+  const database = join(data, 'deskbell.db');
+  if (isRoot) {
+    await chown(data, owner, owner);
+    for (const name of await readdir(data))
+      if (name !== 'deskbell.db') await chown(join(data, name), owner, owner);
+    process.seteuid?.(owner);
+  } else await chmod(database, 0);
+  try {
+    await expect(serverOf(data).start()).rejects.toThrow(`chown -R ${owner} ${data}`);
+    const { stdout } = await inProcess(['doctor', '--json', '--data', data]);
+    expect(stdout).toContain("it can't be opened");
+    expect(stdout).not.toContain('Restore a backup');
+  } finally {
+    if (isRoot) process.seteuid?.(0);
+  }
+  // Only root can have made files for others, and sees them.
+  const { stdout } = await inProcess(['doctor', '--json', '--data', data]);
+  expect(stdout.includes(`${database} belongs to user 0, and the folder to user ${owner}`)).toBe(isRoot);
 });
