@@ -134,6 +134,8 @@ function labelOf(field: string, { hasOption }: Typed): string | undefined {
   const option = Object.hasOwn(typedAsOption, field) ? typedAsOption[field] : undefined;
   if (option !== undefined && hasOption(option)) return option;
   const words = Object.hasOwn(typedAs, field) ? typedAs[field] : undefined;
+  // `email.mode` of `app config` is a setting, and no --email.
+  if (words?.startsWith('--') === true && !hasOption(words)) return undefined;
   return words === undefined ? undefined : `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }
 

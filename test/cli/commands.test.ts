@@ -169,6 +169,10 @@ describe('applications and domains', () => {
       stdout: '',
       stderr: expect.stringMatching(/^behavior\.timezone [^\n]*\n$/),
     });
+    // An address is --email elsewhere.
+    expect((await deskbell(on('app', 'config', appId, '--set', 'email.mode=foo'))).stderr).toBe(
+      'email.mode must be off, replies or inbox.\n',
+    );
     for (const path of ['__proto__.x', 'constructor.x', 'toString.x', 'toString', 'behavior.__proto__.x'])
       expect(await deskbell(on('app', 'config', appId, '--set', `${path}=1`))).toMatchObject({
         code: 2,
