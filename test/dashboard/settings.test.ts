@@ -97,14 +97,20 @@ const sections = [
   'audit',
 ];
 
+/** How far the page goes beyond the window to the side; it scrolls by itself. */
+const beyondTheSide = (page: Page): Promise<number> =>
+  page.evaluate<number>(`(() => {
+    const inner = document.querySelector('.settings-page');
+    return document.documentElement.scrollWidth - innerWidth + inner.scrollWidth - inner.clientWidth;
+  })()`);
+
 async function walk(name: string, options: BrowserContextOptions): Promise<string[]> {
   const { page, problems } = await visit('account', options);
   for (const section of [...sections, `applications/${acme.application.id}`]) {
     await page.evaluate(`location.hash = '#/settings/${section}'`);
     await page.locator('.settings-section, .settings-page .form').first().waitFor();
     await settled(page);
-    const wide = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
-    expect(wide, `${section} is wider than the window`).toBeLessThanOrEqual(0);
+    expect(await beyondTheSide(page), `${section} is wider than the window`).toBeLessThanOrEqual(0);
     if (pictures !== undefined)
       await page.screenshot({
         path: join(pictures, `settings-${name}-${section.replace(/\/.*/, '-one')}.png`),
@@ -181,6 +187,15 @@ describe('every page', () => {
       return new Set([...range.getClientRects()].map(({ top }) => top)).size;
     })()`);
     expect(lines).toBe(1);
+  });
+  it.each(['pt-PT', 'de-DE', 'ar'])('scrolls to no side on a phone of 320 pixels in %s', async (locale) => {
+    const { page } = await visit('account', { locale, viewport: { width: 320, height: 640 } });
+    for (const section of [...sections, `applications/${acme.application.id}`]) {
+      await page.evaluate(`location.hash = '#/settings/${section}'`);
+      await page.locator('.settings-section, .settings-page .form').first().waitFor();
+      await settled(page);
+      expect(await beyondTheSide(page), section).toBeLessThanOrEqual(0);
+    }
   });
   it('draws on a phone, from right to left', async () => {
     expect(await walk('rtl', { locale: 'ar', viewport: { width: 360, height: 640 } })).toEqual([]);
