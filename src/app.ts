@@ -79,6 +79,7 @@ export function createApp(config: Config, overrides: AppOverrides = {}): App {
         ...overrides,
         onCheckpointThread: (failure) => logCheckpointThread(log, failure),
         onClockApart: (ms) => logClockApart(log, ms),
+        onUnavailable: (why) => logUnavailable(log, why),
       });
       undo.push(close);
       for (const startJob of backgroundJobs(service, log))
@@ -234,6 +235,15 @@ function logClockApart(log: Log, ms: number): void {
     { seconds: Math.round(ms / 1_000) },
     'the clocks of this machine and of the database are apart: other servers may refuse the tokens that this one makes, and times are wrong. Set the clocks of all machines right: timedatectl set-ntp true',
   );
+}
+
+function logUnavailable(log: Log, why: string | null): void {
+  if (why === null) log.info('the database can be used again');
+  else
+    log.error(
+      { why },
+      'the database can’t be used: nothing is stored or read, requests are answered 503, and after 15 seconds clients are sent to another server. It is tried again each second. Look at the database and the network to it: deskbell doctor',
+    );
 }
 
 /** Logs what was removed, and warns of each organization whose purge waits for a confirmation. */

@@ -25,6 +25,8 @@ export interface ServiceOverrides {
   readonly onCheckpointThread?: ((failure: string | null) => void) | undefined;
   /** Told how far a server's clock is from the database's, where that is too far, ms. */
   readonly onClockApart?: ((ms: number) => void) | undefined;
+  /** Told once why a database that servers share can't be used any more, and once with null when it can again. */
+  readonly onUnavailable?: ((why: string | null) => void) | undefined;
   /** Puts something around the engine; tests do. */
   readonly wrapEngine?: ((engine: Engine) => Promise<Engine>) | undefined;
 }
@@ -67,6 +69,7 @@ export async function openService(
           url: config.databaseUrl.reveal(),
           version: manifest.version,
           onClockApart: overrides.onClockApart,
+          onUnavailable: overrides.onUnavailable,
         });
   const engine = (await overrides.wrapEngine?.(opened)) ?? opened;
   const closing = new AbortController();

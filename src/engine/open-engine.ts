@@ -86,6 +86,8 @@ export interface DatabaseEngineOptions extends CommonOptions {
   readonly version: string;
   /** Told how far the machine's clock is from the database's, where that is too far, ms. */
   readonly onClockApart?: ((ms: number) => void) | undefined;
+  /** Told once why the database can't be used any more, and once with null when it can again. */
+  readonly onUnavailable?: ((why: string | null) => void) | undefined;
 }
 
 export type { NodeRow, PostgresReport };

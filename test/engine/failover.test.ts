@@ -373,7 +373,7 @@ describe('a node that does not reach its database', () => {
     }
   });
 
-  it('sends its clients to another', async () => {
+  it('says so in its log, once, and when it is over, and sends its clients to another', async () => {
     const database = await createMigratedDatabase();
     const { searchParams, pathname } = new URL(database.url.replace('@/', '@x/'));
     const proxy = await startProxy(() => `${searchParams.get('host')}/.s.PGSQL.5432`);
@@ -397,6 +397,17 @@ describe('a node that does not reach its database', () => {
       await eventually(() => {
         app.clock.advance(500);
         expect(closed).toBe(1001);
+      });
+      const said = (text: string): string[] => app.logged.filter((line) => line.includes(text));
+      expect(said('the database can’t be used')).toHaveLength(1);
+      expect(said('the database can’t be used')[0]).toMatch(
+        /"level":"error".*"why":"[^"]+".*deskbell doctor/,
+      );
+      expect(said('the database can be used again')).toEqual([]);
+      proxy.refuse(false);
+      await eventually(() => {
+        app.clock.advance(500);
+        expect(said('the database can be used again')).toHaveLength(1);
       });
     } finally {
       proxy.refuse(false);

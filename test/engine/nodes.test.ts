@@ -1,5 +1,6 @@
 // What several nodes on one PostgreSQL database promise together: limits, places, presence, signals and the lead belong
 // to all of them, and a node that has ended or frozen holds nothing for long.
+import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { logLock } from '../../migrations/columns.ts';
 import { createSystemClock } from '../../src/engine/clock.ts';
@@ -504,6 +505,18 @@ describe('a database', () => {
       await expect(migrated).rejects.toThrow(/a server of another version runs on it/);
     } finally {
       await late.close();
+    }
+  });
+
+  it('that has no more connections says what to raise', async () => {
+    const role = `few_${randomBytes(4).toString('hex')}`;
+    await beside(`create role ${role} login connection limit 0`);
+    try {
+      await expect(inspectPostgres(database.url.replace('postgres@', `${role}@`))).rejects.toThrow(
+        /too many connections for role .* A server needs 11 connections and a command 3: raise max_connections/,
+      );
+    } finally {
+      await beside(`drop role ${role}`);
     }
   });
 

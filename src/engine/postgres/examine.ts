@@ -10,6 +10,8 @@ const oldestVersion = 150_000;
 const hearWithinMs = 2_000;
 /** insufficient_privilege */
 const noRight = '42501';
+/** too_many_connections */
+const noConnection = '53300';
 
 interface Facts {
   readonly version: number;
@@ -77,11 +79,20 @@ export function unreachable(url: string, error: unknown): Error {
     return error instanceof Error ? error : new Error(String(error));
   const { cause } = error;
   if (cause instanceof SchemaError) return cause;
-  const why = cause instanceof Error && cause.message !== '' ? cause.message : codeOf(cause);
+  const toDo =
+    sqlState(cause) === noConnection
+      ? 'A server needs 11 connections and a command 3: raise max_connections, or the limit that is named, or end what else holds them'
+      : 'Look at DESKBELL_DATABASE_URL, and whether the database takes connections from here';
   return new EngineError(
-    `The database ${describeDatabase(url)} can't be used: ${why}. Look at DESKBELL_DATABASE_URL, and whether the database takes connections from here.`,
+    `The database ${describeDatabase(url)} can't be used: ${whyUnavailable(error)}. ${toDo}.`,
     { cause: error },
   );
+}
+
+/** What the database or the network said. It holds no password. */
+export function whyUnavailable(error: unknown): string {
+  const cause = error instanceof StoreUnavailableError && error.cause !== undefined ? error.cause : error;
+  return cause instanceof Error && cause.message !== '' ? cause.message : codeOf(cause);
 }
 
 function codeOf(error: unknown): string {

@@ -37,6 +37,8 @@ export interface PostgresEngineOptions {
   readonly beatMs?: number;
   /** Told, when a node begins and when it begins anew, how far its machine's clock is from the database's, where that is too far, ms. */
   readonly onClockApart?: ((ms: number) => void) | undefined;
+  /** Told once why the database can't be used any more, and once with null when it can again. */
+  readonly onUnavailable?: ((why: string | null) => void) | undefined;
 }
 
 const nameOf = (nodeId: string): string => `deskbell ${nodeId}`;
@@ -59,6 +61,7 @@ export async function openPostgresEngine(options: PostgresEngineOptions): Promis
       connections: options.connections ?? (options.as === 'server' ? 4 : 1),
       pollIntervalMs: 1_000,
       schema: newestSchema,
+      onUnavailable: options.onUnavailable,
     });
     return options.as === 'server'
       ? await openNode(options, nodeId, store)

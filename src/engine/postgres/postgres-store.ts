@@ -18,6 +18,7 @@ import { ConfigurationHistory } from '../configuration-history.ts';
 import { StoreUnavailableError } from '../engine.ts';
 import { createHistogram } from '../histogram.ts';
 import { LogFollower } from '../log-follower.ts';
+import { whyUnavailable } from './examine.ts';
 import { Lane, type Commit, type CountedChanges, type LaneOptions, type QueuedWrite } from './lane.ts';
 import { Link, type Statement } from './link.ts';
 import { listenToCommits, type HeardCommit } from './notices.ts';
@@ -36,6 +37,8 @@ export interface PostgresStoreOptions {
   readonly pollIntervalMs: number;
   /** The number of the schema that the program works on. */
   readonly schema: number;
+  /** Told once why the database can't be used, and once with null when it can again. */
+  readonly onUnavailable?: ((why: string | null) => void) | undefined;
 }
 
 const maxGroupSize = 50;
@@ -97,6 +100,8 @@ export class PostgresStore implements Store, Maintenance {
   /** Since when the database has not been reached; null: it was, the last time. */
   #failingSince: number | null = null;
   #isCutOff = false;
+  /** What was told of it last. */
+  #isUnavailable = false;
   #cancelPoll = (): void => undefined;
 
   private constructor(options: PostgresStoreOptions, listening: Link, { last, count }: State) {
@@ -351,13 +356,15 @@ export class PostgresStore implements Store, Maintenance {
     this.#cancelPoll = this.#options.clock.after(this.#options.pollIntervalMs, () => {
       this.#poll().then(
         () => this.#reached(),
-        () => this.#failed(),
+        (error: unknown) => this.#failed(error),
       );
       if (!this.#closed) this.#planPoll();
     });
   }
 
   #reached(): void {
+    if (this.#isUnavailable) this.#options.onUnavailable?.(null);
+    this.#isUnavailable = false;
     this.#failingSince = null;
     this.#isCutOff = false;
   }
@@ -369,10 +376,13 @@ export class PostgresStore implements Store, Maintenance {
     this.#failingSince = this.#options.clock.monotonic();
   }
 
-  #failed(): void {
+  #failed(error: unknown): void {
+    if (this.#closed) return;
+    if (!this.#isUnavailable) this.#options.onUnavailable?.(whyUnavailable(error));
+    this.#isUnavailable = true;
     const now = this.#options.clock.monotonic();
     this.#failingSince ??= now;
-    if (this.#isCutOff || this.#closed || now - this.#failingSince < cutOffAfterMs) return;
+    if (this.#isCutOff || now - this.#failingSince < cutOffAfterMs) return;
     this.#isCutOff = true;
     this.#follower.tellCutOff();
   }
