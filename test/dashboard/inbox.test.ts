@@ -509,6 +509,13 @@ describe('a shift of two operators', () => {
     await row(page, 'Pia Phone').tap();
     await log(page).getByText('From my phone').waitFor();
     expect(await page.getByRole('listbox', { name: 'Queue' }).count()).toBe(0);
+    await page.setViewportSize({ width: 320, height: 640 });
+    const cutOff = await page.evaluate<number>(`(() => {
+      const name = document.querySelector('.conversation-head h1');
+      return name.scrollWidth - name.clientWidth;
+    })()`);
+    expect(cutOff).toBe(0);
+    await page.setViewportSize({ width: 360, height: 640 });
     await composer(page).fill('Hello Pia');
     await page.getByRole('button', { name: 'Send' }).tap();
     await log(page).locator('article.own', { hasText: 'Hello Pia' }).waitFor();
