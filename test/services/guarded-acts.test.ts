@@ -14,6 +14,7 @@ import { prepareMessage, sendMessage } from '../../src/services/chat/messages.ts
 import type { MemberActor, VisitorActor } from '../../src/services/core/actor.ts';
 import type { Call, Tx } from '../../src/services/service.ts';
 import { memberActor } from '../helpers/actors.ts';
+import { replacing } from '../helpers/replacing.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import {
   createConversation,
@@ -67,8 +68,7 @@ function withCompetitor(tx: Tx, competitor: Competitor): Tx {
     return row;
   };
   return {
-    // Made from the others, which an engine may make only when they are asked for.
-    repositories: Object.create(tx.repositories, { conversations: { value: { ...conversations, byId } } }),
+    repositories: replacing(tx.repositories, 'conversations', { ...conversations, byId }),
     emit: (event) => tx.emit(event),
     configurationChanged: (organizationId) => tx.configurationChanged(organizationId),
     configurationEpoch: () => tx.configurationEpoch(),
