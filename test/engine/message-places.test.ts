@@ -716,7 +716,9 @@ describe('the migration', () => {
     const rows = () =>
       db.prepare('select id, * from messages order by id').all() as Record<string, unknown>[];
     const old = rows();
-    await migrate(db, () => Promise.resolve());
+    // A later one has the index of words made anew (migrations/0029-search-parts.ts).
+    const words = migrations.findIndex(({ name }) => name.includes('search-parts'));
+    await migrate(db, () => Promise.resolve(), migrations.slice(0, words));
     expect(db.pragma('foreign_keys', { simple: true })).toBe(1);
     expect(rows().map(({ number: _number, ...row }) => row)).toEqual(old);
     expect(
