@@ -1,6 +1,6 @@
 // Owns: `npm run bench`: runs each benchmark and prints medians and ratios.
 // Must not touch anything outside its own temporary folders, nor take longer than a minute by default.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -218,6 +218,7 @@ async function main(): Promise<void> {
     console.log(help);
     return;
   }
+  await mkdir(values.folder, { recursive: true });
   const lines: Line[] = [];
   if (['ws', 'rest', ...ways].some((name) => chosen.has(name))) await sends();
   if (chosen.has('sockets')) lines.push(await idleSockets());
