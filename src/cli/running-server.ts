@@ -11,6 +11,9 @@ export interface ServerAddress {
   readonly pid: number;
 }
 
+/** Where a server's data are. */
+type Place = Pick<Config, 'data' | 'databaseUrl'>;
+
 const fileOf = (folder: string): string => join(folder, 'deskbell-server.json');
 
 /**
@@ -32,17 +35,21 @@ export async function announceServer(folder: string, address: ServerAddress): Pr
 /** How long a server on the same machine may take to say that it is there, ms. */
 const timeoutMs = 2_000;
 
-/** The server of this machine's data folder; null where there is none, or a database takes the folder's place. */
-export async function serverHere({ data, databaseUrl }: Config): Promise<ServerAddress | null> {
-  return databaseUrl === null ? runningServer(data) : null;
+/** The ready server of this machine's data folder; null where there is none, or a database takes the folder's place. */
+export async function serverHere(config: Place): Promise<ServerAddress | null> {
+  const said = await announcedServer(config);
+  // Its process number may be another process's by now.
+  return said !== null && (await readinessProblem(said.url, timeoutMs)) === null ? said : null;
 }
 
-/** The server that runs on a data folder, as it said itself and as it answers; null where there is none. */
-export async function runningServer(folder: string): Promise<ServerAddress | null> {
-  const said = addressOf(await readFile(fileOf(folder), 'utf8').catch(() => ''));
-  if (said === null || !isAlive(said.pid)) return null;
-  // Its process number may be another process's by now.
-  return (await readinessProblem(said.url, timeoutMs)) === null ? said : null;
+/**
+ * The server of this machine's data folder as it said itself, whether it answers or not; null where its process is gone,
+ * or a database takes the folder's place.
+ */
+export async function announcedServer({ data, databaseUrl }: Place): Promise<ServerAddress | null> {
+  if (databaseUrl !== null) return null;
+  const said = addressOf(await readFile(fileOf(data), 'utf8').catch(() => ''));
+  return said !== null && isAlive(said.pid) ? said : null;
 }
 
 function addressOf(text: string): ServerAddress | null {

@@ -90,6 +90,11 @@ describe('start and stop', () => {
     });
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
     expect((await deskbell(['healthcheck', '--url', url])).code).toBe(0);
+    // Without an address: the one on the folder, wherever it listens, unless a port is named.
+    const ofFolder = await deskbell(['healthcheck', '--data', data]);
+    expect(ofFolder).toMatchObject({ code: 0, stdout: `${url} is ready.\n` });
+    const ofPort = await deskbell(['healthcheck', '--data', data, '--port', '1']);
+    expect(ofPort).toMatchObject({ code: 1, stderr: expect.stringContaining('127.0.0.1:1 is not ready') });
     const outcome = await running.stop('SIGTERM');
     expect(outcome.code).toBe(0);
     expect(outcome.stdout.trim().split('\n')).toHaveLength(1);

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { announceServer, runningServer } from '../../src/cli/running-server.ts';
+import { announceServer, serverHere } from '../../src/cli/running-server.ts';
 import { ensureBuilt } from '../helpers/cli.ts';
 import { serve, type ServerProcess } from '../helpers/process.ts';
 
@@ -26,19 +26,19 @@ test('a server says where it is, to its owner only, for as long as it serves', a
   served = await serve(folder, { umask: '000' });
   const { url, pid } = JSON.parse(await readFile(file(), 'utf8')) as { url: string; pid: number };
   expect({ url, mode: (await stat(file())).mode & 0o777 }).toEqual({ url: served.url, mode: 0o600 });
-  expect(await runningServer(folder)).toEqual({ url, pid });
+  expect(await serverHere({ data: folder, databaseUrl: null })).toEqual({ url, pid });
   await served.stop();
   await expect(stat(file())).rejects.toThrow(/ENOENT/);
-  expect(await runningServer(folder)).toBeNull();
+  expect(await serverHere({ data: folder, databaseUrl: null })).toBeNull();
 });
 
 test('what a killed server left behind is no server, and the next one takes its place', async () => {
   const first = await serve(folder);
   await first.kill();
   expect(JSON.parse(await readFile(file(), 'utf8'))).toMatchObject({ url: first.url });
-  expect(await runningServer(folder)).toBeNull();
+  expect(await serverHere({ data: folder, databaseUrl: null })).toBeNull();
   served = await serve(folder);
-  expect(await runningServer(folder)).toMatchObject({ url: served.url });
+  expect(await serverHere({ data: folder, databaseUrl: null })).toMatchObject({ url: served.url });
 });
 
 describe('a file that says something else', () => {
@@ -51,12 +51,12 @@ describe('a file that says something else', () => {
     '{"url":"http://127.0.0.1:1","pid":-1}',
   ])('%j is no server', async (text) => {
     await writeFile(file(), text);
-    expect(await runningServer(folder)).toBeNull();
+    expect(await serverHere({ data: folder, databaseUrl: null })).toBeNull();
   });
 
   test('a living process that does not answer is no server', async () => {
     await announceServer(folder, { url: 'http://127.0.0.1:1', pid: process.pid });
-    expect(await runningServer(folder)).toBeNull();
+    expect(await serverHere({ data: folder, databaseUrl: null })).toBeNull();
   });
 
   test('the end of one server does not take away the word of another', async () => {

@@ -79,7 +79,7 @@ export function addOrgCommands(program: Command, act: WrapHandler): void {
     )
     .option('--applications <N>', 'how many applications it may have', wholeNumberOr('plan'))
     .option('--seats <N>', 'how many members it may have', wholeNumberOr('plan'))
-    .option('--file-storage <GB>', 'how much its files may take', wholeNumberOr('plan'))
+    .option('--file-storage <GiB>', 'how many GiB its files may take', wholeNumberOr('plan'))
     .action(act<LimitOptions>(setLimits));
   slug(
     org

@@ -72,7 +72,7 @@ export function assertFileQuota(organization: OrganizationRow, have: number, mor
   if (fileBytes === null || have + more <= fileBytes) return;
   const advice =
     organization.plan === 'enterprise'
-      ? `Raise it: deskbell org limits ${organization.slug} --file-storage GB`
+      ? `Raise it: deskbell org limits ${organization.slug} --file-storage GiB`
       : `The ${organization.plan === 'free' ? 'premium' : 'enterprise'} plan has more.`;
   throw new ServiceError(
     'plan_limit',
