@@ -37,7 +37,7 @@ import { defaultRateLimits, formatRateLimit, parseRateLimit } from './services/t
 export { ConfigError, Redacted } from './config/secrets.ts';
 export type { ListenAddress } from './config/setting-values.ts';
 
-export const logLevels = ['silent', 'error', 'warn', 'info', 'debug'] as const;
+const logLevels = ['silent', 'error', 'warn', 'info', 'debug'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
 interface Setting<T> {

@@ -81,7 +81,7 @@ export function signInFilter({ url, org }: ServerOptions): {
 }
 
 /** `login` with the words that lead to the same server. */
-export function loginCommand(
+function loginCommand(
   context: Context,
   { url, organization }: { url?: string | undefined; organization?: string | undefined },
 ): string {

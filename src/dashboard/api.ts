@@ -36,8 +36,3 @@ export function call<T>(method: string, path: string, body?: object): Promise<T>
 export function errorCode(error: unknown): string {
   return asSdkError(error).code;
 }
-
-/** The server's sentence about what went wrong. */
-export function errorText(error: unknown): string {
-  return asSdkError(error).message;
-}

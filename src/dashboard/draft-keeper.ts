@@ -14,7 +14,7 @@ const pathOf = (id: string): string => `/conversations/${id}/draft`;
  * Gives the drafts of this device to the service, and takes away what was saved.
  * @returns how many could not be saved: they stay as they are
  */
-export async function handOverDrafts(drafts: DraftStore, memberId: string): Promise<number> {
+async function handOverDrafts(drafts: DraftStore, memberId: string): Promise<number> {
   const handedOver = handedOverDrafts(memberId);
   let unsaved = 0;
   for (const id of drafts.ids()) {

@@ -7,7 +7,7 @@ export type Route =
   | { readonly page: 'settings'; readonly section: string; readonly rest: readonly string[] };
 
 /** Reads an address's part behind "#". */
-export function parseRoute(hash: string): Route {
+function parseRoute(hash: string): Route {
   const [first, second, ...rest] = hash
     .replace(/^#?\/?/, '')
     .split('/')

@@ -8,7 +8,7 @@ import { sanitizeLine } from './sanitize-line.ts';
 import type { DeskText, Say } from './texts.ts';
 
 /** What a member may send, as far as it is known before the service is asked. */
-export const staffFileRules: FileRules = {
+const staffFileRules: FileRules = {
   maxBytes: fileLimits.staffBytes,
   maxFiles: fileLimits.perMessage,
   blockedEndings: blockedFileEndings,

@@ -7,7 +7,7 @@ export type LexicalNode = Readonly<Record<string, unknown>>;
 /** The bits of a text node's `format`. */
 export const formatBits = { bold: 1, italic: 2, strike: 4, underline: 8, code: 16 } as const;
 
-export function isLexicalNode(value: unknown): value is LexicalNode {
+function isLexicalNode(value: unknown): value is LexicalNode {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

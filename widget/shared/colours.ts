@@ -38,12 +38,12 @@ export function contrast(one: string, other: string): number {
 }
 
 /** White where it can be read on the colour, black otherwise: one of the two always can. */
-export function inkOn(colour: string): string {
+function inkOn(colour: string): string {
   return contrast(colour, '#ffffff') >= 4.5 ? '#ffffff' : '#000000';
 }
 
 /** The colour itself, or as little of black or white added as it takes to reach the ratio on every one of the grounds. */
-export function legible(colour: string, ratio: number, ...grounds: readonly string[]): string {
+function legible(colour: string, ratio: number, ...grounds: readonly string[]): string {
   const worst = (front: string): number => Math.min(...grounds.map((ground) => contrast(front, ground)));
   // One direction for all grounds: what is right for one must not undo what was right for another.
   const towards = worst('#000000') > worst('#ffffff') ? '#000000' : '#ffffff';

@@ -2,9 +2,9 @@
 // Must not touch what moves, what is small already, or what is no picture.
 
 /** The longer side, in pixels. */
-export const maxPictureSide = 2_048;
+const maxPictureSide = 2_048;
 /** What a photo may weigh once it is shrunk. */
-export const maxPictureBytes = 400_000;
+const maxPictureBytes = 400_000;
 
 /** Kinds that are worth it. What moves among them is found by its bytes. */
 const kinds: readonly string[] = [

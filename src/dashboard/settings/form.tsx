@@ -58,7 +58,7 @@ export interface FormProps {
 }
 
 /** The value at a path of an object; undefined where there is none. */
-export function readPath(from: unknown, path: string): unknown {
+function readPath(from: unknown, path: string): unknown {
   let value = from;
   for (const name of path.split('.')) {
     if (typeof value !== 'object' || value === null) return undefined;
@@ -68,7 +68,7 @@ export function readPath(from: unknown, path: string): unknown {
 }
 
 /** An object with values at paths: `{'a.b': 1}` is `{a: {b: 1}}`. */
-export function bodyFrom(values: readonly (readonly [path: string, value: unknown])[]): object {
+function bodyFrom(values: readonly (readonly [path: string, value: unknown])[]): object {
   const groups = new Map<string, (readonly [string, unknown])[]>();
   const body: Record<string, unknown> = {};
   for (const [path, value] of values) {

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 export const reserveBytes = 16 * 1_048_576;
 const chunkBytes = 1_048_576;
 
-export const reserveFile = (folder: string): string => join(folder, 'deskbell-reserve');
+const reserveFile = (folder: string): string => join(folder, 'deskbell-reserve');
 
 /** Whether the file system of a folder has less room than a reserve takes. */
 export function isDiskShort(folder: string): boolean {

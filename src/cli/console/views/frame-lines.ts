@@ -10,7 +10,7 @@ import { widthOf } from '../text/wrap.ts';
 import { justify, fitLine } from './line-layout.ts';
 
 /** How the connection stands, in few words. */
-export function connectionSpan(state: DeskState, short: boolean): Span {
+function connectionSpan(state: DeskState, short: boolean): Span {
   const { connection, reconnectAt, now } = state;
   switch (connection) {
     case 'online':
@@ -90,7 +90,7 @@ export function messageOf(state: DeskState): Line | null {
 }
 
 /** As many hints as fit, whole ones only. */
-export function hintLine(state: DeskState, keymap: Keymap, columns: number): Line {
+function hintLine(state: DeskState, keymap: Keymap, columns: number): Line {
   const line: Span[] = [];
   let width = 1;
   for (const { key, about } of hints(state, keymap)) {

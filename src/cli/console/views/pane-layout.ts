@@ -34,7 +34,7 @@ export const minimumSize = { columns: 20, rows: 6 } as const;
  * @param focus what is in sight where one pane must do
  * @param textRows how many rows the composer's text takes; 0: there is no composer
  */
-export function paneLayout(columns: number, rows: number, focus: Focus, textRows: number): PaneLayout {
+function paneLayout(columns: number, rows: number, focus: Focus, textRows: number): PaneLayout {
   const panes = columns >= 120 ? 3 : columns >= 80 ? 2 : 1;
   const compact = rows < 20;
   const header = compact ? 0 : 1;
