@@ -78,6 +78,14 @@ describe('who may read it', () => {
     }
   });
 
+  it('no one who puts a thousand headers before what the proxy says', async () => {
+    const many = Object.fromEntries(Array.from({ length: 1_200 }, (_, at) => [`a${at}`, 'x']));
+    const reply = await plainRequest(`${app.url}/metrics`, { ...many, 'x-forwarded-for': '203.0.113.7' });
+    expect(reply.status).toBe(404);
+    const alone = await plainRequest(`${app.url}/metrics`, many);
+    expect(alone.status).toBe(200);
+  });
+
   it.each([
     'chat.example.com',
     'localhost.example.com',
