@@ -51,7 +51,7 @@ import * as secondFactorSignIn from './auth/second-factor-sign-in.ts';
 import * as passwordReset from './auth/password-reset.ts';
 import * as sessions from './auth/sessions.ts';
 import * as staffSessions from './auth/staff-sessions.ts';
-import { writeAs } from './auth/standing.ts';
+import { assertStanding, writeAs } from './auth/standing.ts';
 import { organizationStats } from './tenants/stats.ts';
 import * as visitorData from './data/visitor-data.ts';
 import * as visitors from './chat/visitors.ts';
@@ -94,6 +94,19 @@ function preparesAndWrites<A extends Actor, I, J, P, O>(
       writeAs(call, scope(call, input), (tx, current) => handler(tx, current, input, prepared));
     const prepared = prepare(call, input);
     return prepared instanceof Promise ? prepared.then(write) : write(prepared);
+  };
+}
+
+/**
+ * A handler that takes a body and answers without a write that would read the caller's rights again: they are asked before
+ * it, because the body was on its way, and after it, because a model or another server may have taken long.
+ */
+function answers<A extends Actor, I, O>(handler: (call: Call<A>, input: I) => Promise<O>) {
+  return async (call: Call<A>, input: I): Promise<O> => {
+    await assertStanding(call);
+    const answer = await handler(call, input);
+    await assertStanding(call);
+    return answer;
   };
 }
 
@@ -223,8 +236,8 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'push.check': reads(pushKeys.checkPush),
   'notifications.get': reads(notificationPreferences.getNotifications),
   'notifications.update': writes(notificationPreferences.updateNotifications),
-  'notifications.test': testNotifications,
-  'staff.token': sessions.issueStaffToken,
+  'notifications.test': answers(testNotifications),
+  'staff.token': answers(sessions.issueStaffToken),
   'staff.conversations.list': listQueue,
   'staff.conversations.get': reads(conversations.getStaffConversation),
   'staff.messages.list': history.listMessages,
@@ -300,7 +313,7 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'applications.list': reads(applications.listApplications),
   'applications.get': reads(applications.getApplication),
   'applications.update': writes(applications.updateApplication),
-  'applications.preview': applications.previewApplication,
+  'applications.preview': answers(applications.previewApplication),
   'applications.identitySecret': writes(applications.revealIdentitySecret),
   'applications.rotateIdentitySecret': writes(applications.rotateIdentitySecret),
   'applications.delete': async (call, input) => {
@@ -374,18 +387,18 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'knowledge.list': reads(knowledge.listDocuments),
   'knowledge.get': reads(knowledge.getDocument),
   'knowledge.remove': preparesAndWrites(knowledge.removePassages, knowledge.removeDocument),
-  'knowledge.search': knowledge.searchKnowledge,
+  'knowledge.search': answers(knowledge.searchKnowledge),
   'knowledge.synonyms': reads(knowledge.getSynonyms),
   'knowledge.setSynonyms': writes(knowledge.setSynonyms),
-  'knowledge.ask': assistant.askKnowledge,
+  'knowledge.ask': answers(assistant.askKnowledge),
   'knowledge.gaps': learning.listGaps,
   'knowledge.keepReply': preparesAndWrites(learning.prepareReply, learning.keepReply),
   'knowledge.keepQuestion': writes(learning.keepQuestion),
   'knowledge.questions': reads(learning.listQuestions),
   'knowledge.forgetQuestion': writes(learning.forgetQuestion),
   'knowledge.settleGaps': writes(learning.settleGaps),
-  'ai.answer': assistant.answerVisitor,
-  'staff.ai.reply': assistant.draftReply,
-  'staff.ai.rewrite': assistant.rewriteText,
+  'ai.answer': answers(assistant.answerVisitor),
+  'staff.ai.reply': answers(assistant.draftReply),
+  'staff.ai.rewrite': answers(assistant.rewriteText),
   'ai.log': listAiLog,
 };

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { modelThreshold } from '../../src/services/assistant/assistant.ts';
 import { thresholds } from '../../src/services/assistant/knowledge/retrieval/retrieval.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
-import { createDocument, createShop, aiLogOf } from '../helpers/assistant.ts';
+import { configure, createDocument, createShop, aiLogOf } from '../helpers/assistant.ts';
 import type { Reply } from '../helpers/client.ts';
 import { eventually } from '../helpers/eventually.ts';
 import {
@@ -62,6 +62,25 @@ describe('with a model', () => {
     expect((await app.local('ai.log', { organization: 'shop' })).entries).toMatchObject([
       { outcome: 'answered', model: 'small-1', answer: good },
     ]);
+  });
+
+  test('who lost the right to an answer while the model made it gets none', async () => {
+    const late = deferredAnswer(answerOf(good, [1]));
+    model.answer = late.answer;
+    await configure(app, shop.application.id, { 'ai.mode': 'assist' });
+    const conversationId = await createConversation(visitor);
+    await createMessage(visitor, conversationId, question);
+    const draft = operator.call('POST', `/conversations/${conversationId}/ai/reply`);
+    await eventually(() => expect(model.requests).toHaveLength(1));
+    await app.local('members.remove', { memberId: operator.id });
+    late.go();
+    expect(await draft).toMatchObject({ status: 401, body: { error: 'unauthorized' } });
+    const answer = ask(question);
+    await eventually(() => expect(model.requests).toHaveLength(2));
+    const { id: applicationId, domain } = shop.application;
+    await app.local('domains.remove', { applicationId, domain });
+    late.go();
+    expect(await answer).toMatchObject({ status: 403, body: { error: 'origin_not_allowed' } });
   });
 
   test("it is told the passages and the question as data, and no secret, no key, no one else's text", async () => {

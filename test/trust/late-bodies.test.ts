@@ -4,11 +4,14 @@ import { SignJWT } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Connection } from '../../src/ws/connection.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
+import { createDocument, refunds } from '../helpers/assistant.ts';
+import { rowsOf } from '../helpers/database.ts';
 import { eventually } from '../helpers/eventually.ts';
 import {
   createApplication,
   createConversation,
   createMember,
+  createMessage,
   createOrganization,
   createVisitor,
   createVisitorByKey,
@@ -136,6 +139,58 @@ it('a member without a second factor is refused once it is demanded', async () =
   await app.local('organizations.update', { organization: 'acme', signIn: { secondFactor: 'all' } });
   expect((await request.finish()).status).toBe(401);
   await app.local('organizations.update', { organization: 'acme', signIn: { secondFactor: 'off' } });
+});
+
+describe('what is answered without a write', () => {
+  /** An application with a document, and a conversation that waits for an answer. */
+  async function aShop() {
+    const application = await createApplication(app, 'acme', 'shop.example');
+    await app.local('applications.update', { applicationId: application.id, ai: { mode: 'assist' } });
+    await createDocument(app, application.id, 'refunds.md', refunds);
+    const visitor = createVisitorByKey(app, application);
+    const conversationId = await createConversation(visitor);
+    await createMessage(visitor, conversationId, 'Can I return a product?');
+    vi.restoreAllMocks();
+    return { application, visitor, conversationId };
+  }
+  type Shop = Awaited<ReturnType<typeof aShop>>;
+
+  it.each<readonly [string, (shop: Shop) => readonly [string, object]]>([
+    [
+      'passages',
+      ({ application: { id } }) => ['/admin/knowledge/search', { applicationId: id, query: 'return' }],
+    ],
+    [
+      'an answer on trial',
+      ({ application: { id } }) => ['/admin/knowledge/ask', { applicationId: id, question: 'return?' }],
+    ],
+    ['a draft', ({ conversationId }) => [`/staff/conversations/${conversationId}/ai/reply`, {}]],
+    ['other words', () => ['/staff/ai/rewrite', { text: 'no refund', style: 'friendly' }]],
+    ['the look of an application', ({ application: { id } }) => [`/admin/applications/${id}/preview`, {}]],
+    ['a test of notifications', () => ['/staff/notifications/test', {}]],
+    ['a token for the WebSocket', () => ['/staff/ws-token', {}]],
+  ])('%s: not for a member who was removed before the body was whole', async (_what, asked) => {
+    const shop = await aShop();
+    const admin = await createMember(app, 'acme', 'admin');
+    vi.restoreAllMocks();
+    const request = await openRequest('POST', asked(shop)[0], admin.headers, asked(shop)[1]);
+    await createMember(app, 'acme', 'admin');
+    await app.local('members.remove', { memberId: admin.id });
+    expect(await request.finish()).toEqual({ status: 401, error: 'unauthorized' });
+    await app.local('applications.delete', { applicationId: shop.application.id });
+  });
+
+  it('not for a visitor whose key was revoked, and nothing is kept of the question', async () => {
+    const { application } = await aShop();
+    const { id, key } = await app.local('keys.create', { applicationId: application.id });
+    const stranger = createVisitorByKey(app, { ...application, key });
+    const request = await openRequest('POST', '/ai/answer', stranger.headers, { question: 'refunds?' });
+    await app.local('keys.revoke', { keyId: id });
+    expect(await request.finish()).toEqual({ status: 401, error: 'unauthorized' });
+    expect(await rowsOf(app, 'select id from visitors where visitor_id = ?', stranger.id)).toEqual([]);
+    expect((await app.local('ai.log', { organization: 'acme' })).total).toBe(0);
+    await app.local('applications.delete', { applicationId: application.id });
+  });
 });
 
 describe('a visitor whose body is on its way', () => {

@@ -24,6 +24,7 @@ import { rewritePrompt, type Turn } from './prompts.ts';
 import { badField, ServiceError, notFound } from '../core/errors.ts';
 import { ModelBusyError, ModelError } from './language-model.ts';
 import { limitAiQuestion } from '../auth/rate-limits.ts';
+import { writeAs } from '../auth/standing.ts';
 import type { Call, MemberCall, OwnerCall, ReadTx, VisitorCall } from '../service.ts';
 import { readSettings } from '../tenants/settings.ts';
 import { thresholds } from './knowledge/retrieval/retrieval.ts';
@@ -51,7 +52,7 @@ export async function answerVisitor(
   await countNewVisitor(call);
   const visitor =
     (await service.engine.store.read((tx) => findVisitor(tx, actor))) ??
-    (await service.engine.store.write(visitorScope(call), (tx) => getOrCreateVisitor(tx, call)));
+    (await writeAs(call, visitorScope(call), (tx, current) => getOrCreateVisitor(tx, current)));
   const base = {
     organizationId,
     applicationId,

@@ -59,6 +59,17 @@ export function whileAllowed(call: Call): SliceOwner {
 }
 
 /**
+ * For what is answered without a write: the caller's rights are read again, where something of their organization has
+ * changed or a credential has come to its end.
+ * @throws ServiceError as `writeAs` does
+ */
+export async function assertStanding(call: Call): Promise<void> {
+  const { store } = call.service.engine;
+  if (!isVerified(call, await store.freshConfiguration()))
+    await store.read((tx) => assertStillAllowed(tx, call));
+}
+
+/**
  * For what is handed out part by part: the caller's rights are read again with each.
  * @throws ServiceError unauthorized, forbidden, origin_not_allowed, visitor_blocked, identity_required when the right
  * was withdrawn
