@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readdir, stat } from 'node:fs/promises';
+import { request as requestHttp, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import { createTransport } from 'nodemailer';
@@ -398,6 +399,26 @@ describe('who may write', () => {
     const next = await app.local('email.createKey', { applicationId: globex.application.id });
     expect((await post(key)).status).toBe(404);
     expect((await post(next.key)).status).toBe(200);
+    expect(await total()).toBe(before);
+  });
+
+  it('a key that is replaced while the mail is on its way brings it nowhere', async () => {
+    const { key } = await app.local('email.createKey', { applicationId: acme.application.id });
+    const looked = vi.spyOn(app.service.secrets, 'digest');
+    const asked = requestHttp(new URL(`/api/v1/inbound/email/${key}`, app.url), {
+      method: 'POST',
+      headers: { 'content-type': 'message/rfc822' },
+    });
+    const answered = once(asked, 'response');
+    asked.write('From: ');
+    await eventually(() => expect(looked).toHaveBeenCalledWith(`mail-key:${key}`));
+    looked.mockRestore();
+    const before = await total();
+    await app.local('email.createKey', { applicationId: acme.application.id });
+    asked.end('ann@mail.example\r\nSubject: late\r\n\r\nHello');
+    const [response] = (await answered) as [IncomingMessage];
+    response.resume();
+    expect(response.statusCode).toBe(404);
     expect(await total()).toBe(before);
   });
 

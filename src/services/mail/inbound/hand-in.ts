@@ -1,4 +1,5 @@
 // The way in by HTTP: a mail as its bytes, under the key of an application.
+import type { MailKeyRow } from '../../../engine/rows.ts';
 import type { Input, Output } from '../../../protocol/operations.ts';
 import { assertAuthNotThrottled, countFailedAuth } from '../../auth/rate-limits.ts';
 import { notFound, ServiceError } from '../../core/errors.ts';
@@ -22,7 +23,9 @@ export async function handIn(
   { key, body, announcedBytes, mediaType }: Input<'email.receive'>,
 ): Promise<Output<'email.receive'>> {
   if (address !== null) await assertAuthNotThrottled(service, address);
-  const row = await service.engine.store.read((tx) => findMailKey(tx, service, key));
+  const findKey = (): Promise<MailKeyRow | undefined> =>
+    service.engine.store.read((tx) => findMailKey(tx, service, key));
+  const row = await findKey();
   if (row === undefined) {
     if (address !== null) await countFailedAuth(service, address);
     throw notFound('key');
@@ -33,7 +36,9 @@ export async function handIn(
   const application = { id: row.application_id, organizationId: row.organization_id };
   try {
     const from = { source: `key:${application.organizationId}`, body, readOn: false };
-    const outcome = await withMail(service.files.incomingFolder, from, (stored) => {
+    const outcome = await withMail(service.files.incomingFolder, from, async (stored) => {
+      // Another key may have taken its place while the mail was on its way.
+      if ((await findKey()) === undefined) throw notFound('key');
       if (stored.size === 0) throw new ServiceError('bad_request', 'The mail is empty.');
       return receiveMail(service, stored, { from: null, to: [], application });
     });
