@@ -10,6 +10,7 @@ import { createOpenAiModel } from './llm/openai-client.ts';
 import { givenMasterKey, loadMasterKey } from './secret-key.ts';
 import { createConfigCache } from './services/core/config-cache.ts';
 import { createMetrics } from './services/core/metrics.ts';
+import { settlePasswordResets } from './services/auth/password-reset.ts';
 import { createSecrets } from './services/auth/secrets.ts';
 import { FocusBoard } from './services/notifications/focus.ts';
 import type { LanguageModel } from './services/assistant/language-model.ts';
@@ -113,6 +114,8 @@ export async function openService(
   const withdrawQuestions = (): void => closing.abort();
   const close = async (): Promise<void> => {
     withdrawQuestions();
+    // Their askers have been told that a mail comes.
+    await settlePasswordResets(service);
     await engine.close();
     await service.files.close();
   };

@@ -1,6 +1,7 @@
 // Attacks the replacement of a forgotten password: unknown accounts, links that are used, old, raced for or guessed, and
 // what a new password must end.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { setTimeout } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { settlePasswordResets } from '../../src/services/auth/password-reset.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { request } from '../helpers/client.ts';
@@ -132,6 +133,30 @@ describe('a forgotten password', () => {
     const fourth = await mailed(4);
     await app.local('members.update', { memberId: ann.id, disabled: true });
     expect((await reset(fourth)).status).toBe(401);
+  });
+
+  it('has its link mailed also where the server stops just after it was asked for', async () => {
+    const { limiter } = app.service.engine;
+    const take = limiter.take.bind(limiter);
+    const goOn = Promise.withResolvers<undefined>();
+    const reached = Promise.withResolvers<undefined>();
+    vi.spyOn(limiter, 'take').mockImplementation(async (checks) => {
+      if (checks.some(({ key }) => key.startsWith('reset:'))) {
+        reached.resolve(undefined);
+        await goOn.promise;
+      }
+      return take(checks);
+    });
+    expect((await post('/password/forgot', { organization: 'acme', email: ann.email })).status).toBe(200);
+    await reached.promise;
+    const restarted = app.restart({
+      mailAddress: 'reply@chat.example.com',
+      baseUrl: 'https://chat.example.com',
+    });
+    await setTimeout(200);
+    goOn.resolve(undefined);
+    app = await restarted;
+    expect(await rowsOf(app, "select about from effects where about = 'password-reset'")).toHaveLength(1);
   });
 
   it('is won by one of two who use the link at once', async () => {

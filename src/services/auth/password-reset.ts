@@ -57,7 +57,7 @@ export async function forgotPassword(
   return { success: true };
 }
 
-/** Waits until every link that was asked for is stored: for tests, and before the store is closed. */
+/** Waits until every link that was asked for is stored: before the store is closed. */
 export async function settlePasswordResets(service: Service): Promise<void> {
   const pending = underWay.get(service);
   if (pending !== undefined) await Promise.all(pending);
