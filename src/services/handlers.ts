@@ -110,8 +110,9 @@ function answers<A extends Actor, I, O>(handler: (call: Call<A>, input: I) => Pr
   };
 }
 
-const hashPassword = (call: Call, input: { password: string }): Promise<string> =>
-  call.service.secrets.hashPassword(input.password, call.address ?? 'local');
+/** Of an organization's members one at a time, whatever address they come from: others hash and sign in beside them. */
+const hashPassword = ({ service, actor }: Call, input: { password: string }): Promise<string> =>
+  service.secrets.hashPassword(input.password, 'organizationId' in actor ? actor.organizationId : 'local');
 
 const hashNewPassword = async (
   call: Call,

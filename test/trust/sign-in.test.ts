@@ -6,7 +6,7 @@ import { createFairLimit, QueueFullError } from '../../src/net/fair-limit.ts';
 import { addressNetworks } from '../../src/net/ip-ranges.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { request, type Reply } from '../helpers/client.ts';
-import { createMember, createOrganization, memberPassword } from '../helpers/fixtures.ts';
+import { createMember, createOrganization, memberPassword, type TestMember } from '../helpers/fixtures.ts';
 
 let app: TestApp;
 
@@ -194,6 +194,49 @@ describe('a flood of sign-ins from many addresses', () => {
     expect(await rightful()).toBe(201);
     const statuses = new Set((await flood).map(({ status }) => status));
     expect(statuses.has(201)).toBe(false);
+  });
+});
+
+describe("a flood of one organization's new passwords", () => {
+  it.each([
+    [
+      'for members, from many addresses',
+      ([admin]: readonly TestMember[]) =>
+        Array.from({ length: 60 }, (_, at) =>
+          request(
+            app.url,
+            'POST',
+            '/api/v1/admin/members',
+            { ...admin?.headers, 'x-forwarded-for': `10.8.0.${at}` },
+            { email: `m${at}@acme.example`, name: 'M', role: 'operator', password: memberPassword },
+          ),
+        ),
+    ],
+    [
+      'of many members for themselves',
+      (members: readonly TestMember[]) =>
+        members.flatMap((member) =>
+          Array.from({ length: 9 }, () =>
+            member.call('PATCH', '/me', { password: 'seven llamas', currentPassword: 'a wrong one' }),
+          ),
+        ),
+    ],
+  ])('%s keeps no one of another out', async (_what, flood) => {
+    await start({}, 13);
+    await createOrganization(app, 'globex');
+    const { email } = await createMember(app, 'globex');
+    const members: TestMember[] = [];
+    for (let at = 0; at < 6; at += 1) members.push(await createMember(app, 'acme', 'admin'));
+    const flooding = Promise.all(flood(members));
+    const reply = await request(
+      app.url,
+      'POST',
+      '/api/v1/staff/session',
+      { 'x-forwarded-for': '10.7.0.1' },
+      { organization: 'globex', email, password: memberPassword },
+    );
+    expect(reply.status).toBe(201);
+    expect(new Set((await flooding).map(({ status }) => status)).has(429)).toBe(true);
   });
 });
 

@@ -40,8 +40,12 @@ export async function checkOwnPassword(
   const member = await service.engine.store.read(({ repositories }) =>
     repositories.members.byId(actor.memberId),
   );
-  if (!(await service.secrets.verifyPassword(password, member?.password_hash ?? null, actor.memberId)))
-    throw badField(field, 'is not the present one');
+  const right = await service.secrets.verifyPassword(
+    password,
+    member?.password_hash ?? null,
+    actor.organizationId,
+  );
+  if (!right) throw badField(field, 'is not the present one');
 }
 
 /** Counts a try of the caller's own code. @throws ServiceError rate_limit_exceeded */

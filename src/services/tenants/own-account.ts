@@ -22,7 +22,7 @@ export async function prepareOwnPassword(
 ): Promise<string | null> {
   if (password === undefined) return null;
   await checkOwnPassword(call, { password: currentPassword ?? '' }, 'currentPassword');
-  return call.service.secrets.hashPassword(password, call.address ?? 'local');
+  return call.service.secrets.hashPassword(password, call.actor.organizationId);
 }
 
 /**
