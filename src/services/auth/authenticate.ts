@@ -10,7 +10,7 @@ import { ServiceError } from '../core/errors.ts';
 import { scopeOfMember } from '../core/scopes.ts';
 import { isKeyActive } from './active-key.ts';
 import { assertNotBlocked } from './blocked.ts';
-import { demandsSecondFactor } from './second-factor-demand.ts';
+import { hasDemandedFactor } from './second-factor-demand.ts';
 import { countFailedAuth } from './rate-limits.ts';
 import { coveringDomains, parseOrigin } from './origins.ts';
 import { isMemberToken, readApiKey } from './secrets.ts';
@@ -334,7 +334,7 @@ export async function isSessionActive(service: Service, found: CachedSession): P
     (session.expires_at <= now && !(await wasExtended(service, session, now)))
   )
     return false;
-  return session.second_factor === 1 || !demandsSecondFactor(organization, member);
+  return hasDemandedFactor(session, organization, member);
 }
 
 /** Where it was used at another server since, which empties no cache, it goes on; that is noted on the cached row. */

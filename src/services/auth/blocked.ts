@@ -11,6 +11,14 @@ export function addressDigest({ secrets }: Service, organizationId: string, addr
 }
 
 /**
+ * Whether a block holds.
+ * @param until when it ends, ms; null: never; undefined: there is none
+ */
+export function blockHolds(until: number | null | undefined, now: number): boolean {
+  return until !== undefined && (until === null || until > now);
+}
+
+/**
  * True where the visitor is blocked, or the address from which their page calls. A customer's backend calls for many
  * visitors from one address, so it is not asked for there.
  */
@@ -22,16 +30,14 @@ export async function isBlocked(
   const { organizationId, applicationId } = actor;
   const { visitors, addresses } = await service.configCache.blocks(organizationId);
   const now = service.engine.clock.now();
-  const inForce = (until: number | null | undefined): boolean =>
-    until !== undefined && (until === null || until > now);
   if (
     actor.kind === 'visitor' &&
-    inForce(visitors.get(visitorBlockKey(applicationId, actor.mode, actor.visitorId)))
+    blockHolds(visitors.get(visitorBlockKey(applicationId, actor.mode, actor.visitorId)), now)
   )
     return true;
   if (addresses.size === 0 || (actor.kind === 'visitor' && actor.via === 'key')) return false;
   const digest = addressDigest(service, organizationId, address);
-  return inForce(addresses.get(Buffer.from(digest).toString('base64')));
+  return blockHolds(addresses.get(Buffer.from(digest).toString('base64')), now);
 }
 
 /**
@@ -53,8 +59,7 @@ export async function assertNotBlockedNow(
       : undefined,
   ];
   const now = service.engine.clock.now();
-  if (found.some((row) => row !== undefined && (row.expires_at === null || row.expires_at > now)))
-    throw visitorBlocked();
+  if (found.some((row) => blockHolds(row?.expires_at, now))) throw visitorBlocked();
 }
 
 function visitorBlocked(): ServiceError {

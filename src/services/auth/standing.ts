@@ -11,7 +11,7 @@ import { isKeyActive } from './active-key.ts';
 import { assertNotBlockedNow } from './blocked.ts';
 import { assertIdentifiedNow } from './identity-demand.ts';
 import { matchOrigin } from './origin-match.ts';
-import { demandsSecondFactor } from './second-factor-demand.ts';
+import { hasDemandedFactor } from './second-factor-demand.ts';
 
 /** The configuration's number at which an actor's rights were last found to hold. */
 const verifiedAt = new WeakMap<Actor, number>();
@@ -134,7 +134,7 @@ async function readMember(tx: ReadTx, service: Service, actor: MemberActor): Pro
     session.expires_at > service.engine.clock.now() &&
     member?.disabled_at === null &&
     organization !== undefined &&
-    (session.second_factor === 1 || !demandsSecondFactor(organization, member));
+    hasDemandedFactor(session, organization, member);
   if (!active) throw new ServiceError('unauthorized', 'The session is over. Sign in again.');
   return member.role === actor.role ? actor : { ...actor, role: member.role };
 }

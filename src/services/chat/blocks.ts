@@ -15,7 +15,7 @@ import { paginate } from '../core/pagination.ts';
 import { isoTime } from '../core/serializers.ts';
 import { accessVisitorData } from '../data/visitor-data.ts';
 import type { MemberCall, ReadTx, Tx } from '../service.ts';
-import { addressDigest } from '../auth/blocked.ts';
+import { addressDigest, blockHolds } from '../auth/blocked.ts';
 
 const maxAddressBlockMs = 30 * 86_400_000;
 /** All of an organization's blocks are held in memory: a bound for it. */
@@ -127,8 +127,7 @@ export async function listBlocks(
 ): Promise<Output<'blocks.list'>> {
   const { blocks } = tx.repositories;
   const now = service.engine.clock.now();
-  const live = (row: { readonly expires_at: number | null }): boolean =>
-    row.expires_at === null || row.expires_at > now;
+  const live = (row: { readonly expires_at: number | null }): boolean => blockHolds(row.expires_at, now);
   const found = [
     ...(await blocks.visitors(actor.organizationId)).filter(live).map(serializeVisitorBlock),
     ...(await blocks.addresses(actor.organizationId)).filter(live).map(serializeAddressBlock),

@@ -12,7 +12,7 @@ import type {
 import { encryptPush } from '../../net/push-encryption.ts';
 import type { PushResponse, PushUrgency, SendPush } from '../../net/push-client.ts';
 import { notificationEvents } from '../../protocol/codes.ts';
-import { demandsSecondFactor } from '../auth/second-factor-demand.ts';
+import { hasDemandedFactor } from '../auth/second-factor-demand.ts';
 import type { EffectHandler, EffectOutcome } from '../outbox/effects.ts';
 import type { ReadTx, Service } from '../service.ts';
 import { openPushTarget } from './devices.ts';
@@ -149,7 +149,7 @@ async function readPush(
   const holds =
     session !== undefined &&
     session.expires_at > service.engine.clock.now() &&
-    (session.second_factor === 1 || !demandsSecondFactor(told.organization, told.member));
+    hasDemandedFactor(session, told.organization, told.member);
   if (!holds) return skip('the member is not signed in there any more');
   const notice = noticeFor(told.subject, {
     shows: readNotifications(told.member).preview,

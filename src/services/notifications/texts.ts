@@ -201,9 +201,6 @@ const texts: Readonly<Record<string, Texts>> = {
   },
 };
 
-/** The languages that there are texts in. */
-export const textLanguages: readonly string[] = Object.keys(texts);
-
 /**
  * A sentence in a language.
  * @param locale a language tag, such as `pt-BR`; English where there are no texts in it

@@ -5,6 +5,7 @@ import type { ApplicationRow, ConversationWithVisitor, FileRow, VisitorRow } fro
 import { codePointBoundary, hasVisibleText, preview } from '../../../text/text.ts';
 import { stripInvisible } from '../../../text/strip-invisible.ts';
 import { appendMessage, type MessageContent } from '../../chat/append-message.ts';
+import { blockHolds } from '../../auth/blocked.ts';
 import { limitMail, limitMailSender, type MailSender } from '../../auth/rate-limits.ts';
 import { openConversation } from '../../chat/conversations.ts';
 import { prepareContent } from '../../content/content.ts';
@@ -297,7 +298,7 @@ async function isVisitorBlocked(
   { application_id, mode, visitor_id }: Pick<VisitorRow, 'application_id' | 'mode' | 'visitor_id'>,
 ): Promise<boolean> {
   const block = await tx.repositories.blocks.ofVisitor(application_id, mode, visitor_id);
-  return block !== undefined && (block.expires_at === null || block.expires_at > service.engine.clock.now());
+  return blockHolds(block?.expires_at, service.engine.clock.now());
 }
 
 /** What came from an address that is not the visitor's: for staff to see, and never the visitor's words. */
