@@ -4,6 +4,8 @@
 import type { z } from 'zod';
 import { whenReady, type Soon } from '../engine/engine.ts';
 import {
+  operationNames,
+  operationRow,
   operations,
   type Input,
   type OperationName,
@@ -14,6 +16,7 @@ import type { TokenScope } from '../protocol/sign-in.ts';
 import { requiredScopes } from '../protocol/token-scopes.ts';
 import { assertIdentified } from './auth/identity-demand.ts';
 import { limitRequest } from './auth/rate-limits.ts';
+import { assertStanding } from './auth/standing.ts';
 import type { Actor } from './core/actor.ts';
 import { ServiceError, throwServiceError } from './core/errors.ts';
 import { assertAllowed } from './core/permission.ts';
@@ -126,11 +129,31 @@ function checkAndRun<N extends OperationName>(call: CallOf<N>, name: N, input: u
 }
 
 function run<N extends OperationName>(call: CallOf<N>, name: N, input: Input<N>): Promise<Output<N>> {
+  const asked = { ...call, who: rows[name].who };
+  const { clock } = call.service.engine;
+  const began = clock.monotonic();
   try {
-    return handlers[name]({ ...call, who: rows[name].who }, input).catch(throwServiceError);
+    const answer = handlers[name](asked, input);
+    const checked = reads.has(name)
+      ? answer.then((read) => (clock.monotonic() - began < longReadMs ? read : toStanding(asked, read)))
+      : answer;
+    return checked.catch(throwServiceError);
   } catch (error) {
     return refuse(error);
   }
+}
+
+/** What only reads. A write reads its caller's rights in its own transaction. */
+const reads: ReadonlySet<OperationName> = new Set(
+  operationNames.filter((name) => operationRow(name).rest?.[0] === 'GET'),
+);
+/** What took longer, ms, is handed out to those alone who may still have it: a search waits for its turn. */
+const longReadMs = 100;
+
+/** @throws ServiceError unauthorized, forbidden and others, where the right was withdrawn */
+async function toStanding<T>(call: Call, read: T): Promise<T> {
+  await assertStanding(call);
+  return read;
 }
 
 /** The rejection for what was thrown at once. */

@@ -193,6 +193,34 @@ describe('what is answered without a write', () => {
   });
 });
 
+describe('what takes long to read', () => {
+  it.each([
+    ['a search', '/conversations?q=secret'],
+    ['the history', '/conversations/:id/messages'],
+    ['figures', '/stats'],
+  ])('%s is not handed to a member who was removed in between', async (_what, path) => {
+    const conversationId = await createConversation(createVisitor(app, acme.application), 'secret');
+    const operator = await createMember(app, 'acme');
+    const { store } = app.service.engine;
+    const read = store.read.bind(store);
+    const begun = Promise.withResolvers<undefined>();
+    const goOn = Promise.withResolvers<undefined>();
+    await operator.call('GET', '/session');
+    vi.spyOn(store, 'read').mockImplementationOnce(async (work) => {
+      const found = await read(work);
+      begun.resolve(undefined);
+      await goOn.promise;
+      return found;
+    });
+    const answer = operator.call('GET', path.replace(':id', conversationId));
+    await begun.promise;
+    await app.local('members.remove', { memberId: operator.id });
+    app.clock.advance(1_000);
+    goOn.resolve(undefined);
+    expect(await answer).toMatchObject({ status: 401, body: { error: 'unauthorized' } });
+  });
+});
+
 describe('a visitor whose body is on its way', () => {
   async function sending(visitor: TestClient) {
     const conversationId = await createConversation(visitor);
