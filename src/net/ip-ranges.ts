@@ -94,3 +94,9 @@ export function isLocalHostname(hostname: string): boolean {
 export function isLoopbackHost(hostname: string): boolean {
   return isLocalHostname(hostname) || isLoopbackAddress(parseIpHost(hostname) ?? '');
 }
+
+/** Whether a URL's host is a private or local address, or this machine. What another name leads to is known when connecting. */
+export function leadsInside(hostname: string): boolean {
+  const address = parseIpHost(hostname);
+  return address === null ? isLocalHostname(hostname) : !isPublicAddress(address);
+}

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { wholeLog } from '../../engine/repositories/log-stretches.ts';
 import type { ApplicationRow, MailKeyRow } from '../../engine/rows.ts';
-import { isLocalHostname, isPublicAddress, parseIpHost } from '../../net/ip-ranges.ts';
+import { leadsInside } from '../../net/ip-ranges.ts';
 import { readMailServerUrl } from '../../net/mail-server-url.ts';
 import type { Input, Output } from '../../protocol/operations.ts';
 import type { MailState } from '../../protocol/operations/email.ts';
@@ -86,9 +86,7 @@ function checkServerUrl(service: Service, text: string): URL {
   const url = readMailServerUrl(text);
   if (url === null)
     throw badField('server.url', 'must be like smtp://user:password@mail.example.com:587 or smtps://…');
-  const address = parseIpHost(url.hostname);
-  const inside = address === null ? isLocalHostname(url.hostname) : !isPublicAddress(address);
-  if (inside && !service.settings.webhookPrivate)
+  if (leadsInside(url.hostname) && !service.settings.webhookPrivate)
     throw badField(
       'server.url',
       "must not lead to a private or local address (the server's owner can allow it with DESKBELL_WEBHOOK_PRIVATE=allow)",

@@ -12,7 +12,7 @@ import { scopeOfWebhook } from '../core/scopes.ts';
 import { isoTime } from '../core/serializers.ts';
 import { readSlice, removeInSlices, type SliceOwner } from '../core/slices.ts';
 import { whileAllowed, writeAs } from '../auth/standing.ts';
-import { parseIpHost, isLocalHostname, isPublicAddress } from '../../net/ip-ranges.ts';
+import { leadsInside } from '../../net/ip-ranges.ts';
 import type { OwnerCall, Reader, Service, Tx } from '../service.ts';
 import { createWebhookSecret } from './signature.ts';
 
@@ -76,8 +76,7 @@ export function checkUrl(service: Service, text: string): string {
   if (url.username !== '' || url.password !== '')
     throw badField('url', 'must not hold a user name or a password');
   url.hash = '';
-  const address = parseIpHost(url.hostname);
-  const inside = address === null ? isLocalHostname(url.hostname) : !isPublicAddress(address);
+  const inside = leadsInside(url.hostname);
   if (inside && !service.settings.webhookPrivate)
     throw badField(
       'url',
