@@ -31,6 +31,7 @@ import {
   type VerifiedFile,
 } from './organization-file.ts';
 import { assertInboxFree } from '../mail/mail-settings.ts';
+import { escalationWithout } from '../notifications/escalation-steps.ts';
 import { readSettings } from '../tenants/settings.ts';
 import { maxWebhooks } from '../webhooks/webhooks.ts';
 import type { Call, ReadTx, Service, Tx } from '../service.ts';
@@ -73,7 +74,7 @@ export async function importOrganization(call: Call, lines: Lines): Promise<Expo
 /** The moment at which all of it is there. */
 function completeImport(
   call: Call,
-  { organization: { row }, arrival }: Import,
+  { organization: { row }, arrival, ids }: Import,
   { header, sha256 }: VerifiedFile,
   rows: number,
 ): Promise<ExportSummary> {
@@ -82,7 +83,8 @@ function completeImport(
     // One of this name may have been made since.
     await assertNotPresent(tx, header);
     await continueArrival(tx, arrival, call.service.engine.clock.now());
-    await tx.repositories.exportImport.completeArrival(row, arrival.token);
+    const escalation = escalationWithout(row, (id) => ids.get('members')?.has(id) !== true) ?? row.escalation;
+    await tx.repositories.exportImport.completeArrival({ ...row, escalation }, arrival.token);
     // The index of the search is made anew, through all messages, by the server.
     await indexAllAnew(tx);
     await tx.repositories.meta.set(importedFrom(row.id), sha256);

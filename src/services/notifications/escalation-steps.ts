@@ -41,11 +41,16 @@ export function stepFor(step: EscalationStep, members: readonly MemberRow[]): Es
 }
 
 /**
- * The text that is stored once a member is gone: the steps that named them tell all.
- * @returns null: none did
+ * The text that is stored where members are gone: the steps that named one of them tell all.
+ * @param isGone of the id of a member whom a step names
+ * @returns null: no step did
  */
-export function escalationWithout(row: Pick<OrganizationRow, 'escalation'>, memberId: string): string | null {
+export function escalationWithout(
+  row: Pick<OrganizationRow, 'escalation'>,
+  isGone: (memberId: string) => boolean,
+): string | null {
   const steps = readEscalation(row);
-  if (!steps.some(({ to }) => to === memberId)) return null;
-  return JSON.stringify(steps.map((step) => (step.to === memberId ? { ...step, to: 'all' } : step)));
+  const namesOneGone = ({ to }: EscalationStep): boolean => to !== 'available' && to !== 'all' && isGone(to);
+  if (!steps.some(namesOneGone)) return null;
+  return JSON.stringify(steps.map((step) => (namesOneGone(step) ? { ...step, to: 'all' } : step)));
 }

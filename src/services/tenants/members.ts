@@ -217,7 +217,7 @@ async function endRemoval(tx: Tx, call: OwnerCall, row: MemberRow): Promise<void
   await tx.repositories.members.remove(row.id);
   await tx.repositories.views.removeOwnOf(row.id);
   const organization = await accessOrganization(tx, { kind: 'local' }, row.organization_id);
-  const escalation = escalationWithout(organization, row.id);
+  const escalation = escalationWithout(organization, (id) => id === row.id);
   if (escalation !== null) await tx.repositories.organizations.setEscalation(row.organization_id, escalation);
   await auditMember(
     tx,

@@ -195,6 +195,7 @@ type Completed = {
   arriving: string;
   slug: string;
   release_after_minutes: number | null;
+  escalation: string;
   plan_changed_at: number;
 };
 const giveUpArrival = prepare<{ id: string; slug: string; given_up: string }>()((db, p) =>
@@ -214,6 +215,7 @@ const completeArrival = prepare<Completed>()((db, p) =>
     .set({
       slug: p.slug,
       release_after_minutes: p.release_after_minutes,
+      escalation: p.escalation,
       plan_changed_at: p.plan_changed_at,
     })
     .where('id', '=', p.id)
@@ -271,6 +273,7 @@ export function createExportImportRepository(runner: Runner, log?: LogEnd): Tran
         arriving: arrivalMark + token,
         slug: row.slug,
         release_after_minutes: row.release_after_minutes,
+        escalation: row.escalation,
         plan_changed_at: row.plan_changed_at,
       }),
     schema: async () => (await runner.first(schemaNumber.compile(builder)))?.user_version ?? 0,
