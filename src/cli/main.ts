@@ -45,7 +45,7 @@ import { addWebhookCommands } from './commands/webhooks.ts';
 import { createContext, createHandlerWrapper, type GlobalOptions, type Io } from './context.ts';
 import { CommandError, explain, type ExitCode } from './errors.ts';
 import { addHelpCommand, commandPath, requireSubcommand } from './command-builder.ts';
-import { sanitizeCell, outputError, plainColumns, watchOutput } from './print.ts';
+import { sanitizeCell, outputError, plainColumns, watchOutput, wholeOutput } from './print.ts';
 
 /**
  * Runs one command line.
@@ -82,7 +82,8 @@ function processIo(): Io {
   const { stdin, stdout, stderr } = process;
   // A closed stderr must not end a server that only wanted to say something.
   watchOutput(stderr);
-  return { input: stdin, output: stdout, errors: stderr, outputClosed: watchOutput(stdout) };
+  const output = wholeOutput(stdout);
+  return { input: stdin, output, errors: stderr, outputClosed: watchOutput(output) };
 }
 
 function createProgram(io: Io): Command {

@@ -16,6 +16,18 @@ async function openNew(file: string): Promise<FileHandle> {
   }
 }
 
+/** Writes all of a text at the end: one call of the system may take less than it was given. */
+async function append(handle: FileHandle, file: string, text: string): Promise<void> {
+  try {
+    await handle.writeFile(text);
+  } catch (error) {
+    throw new CommandError(
+      `${file} can't be written: ${messageOf(error)}. What was written of it is removed; make room, or name a file on another disk.`,
+      { cause: error },
+    );
+  }
+}
+
 /** Buffered so much before it goes to the file, in characters. */
 const chunk = 262_144;
 
@@ -33,10 +45,10 @@ export async function writeNew<T>(
     const value = await work(async (line) => {
       waiting += `${line}\n`;
       if (waiting.length < chunk) return;
-      await handle.write(waiting);
+      await append(handle, file, waiting);
       waiting = '';
     });
-    await handle.write(waiting);
+    await append(handle, file, waiting);
     await handle.sync();
     await handle.close();
     return value;

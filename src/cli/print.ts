@@ -1,6 +1,7 @@
 // The only writer to stdout and stderr of the command line: tables, lines, JSON.
 // Every text is made safe for a terminal here; colour only where a terminal shows it.
-import type { Writable } from 'node:stream';
+import { fstatSync, writeSync } from 'node:fs';
+import { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import { escapeControls } from '../text/text.ts';
 import type * as widths from '../text/width.ts';
@@ -47,6 +48,25 @@ export function watchOutput(stream: Writable): AbortSignal {
   const closed = new AbortController();
   stream.on('error', (error) => closed.abort(error));
   return closed.signal;
+}
+
+/**
+ * The stream itself, or one that takes its place where it is a file: Node's own writes to a file by one call and does not
+ * look how much of it was taken, so that on a disk that fills up the rest is left out without a word.
+ */
+export function wholeOutput(stream: OutputStream & { readonly fd: number }): OutputStream {
+  if (!fstatSync(stream.fd).isFile()) return stream;
+  return new Writable({
+    decodeStrings: true,
+    write: (bytes: Buffer, _encoding, done) => {
+      try {
+        for (let at = 0; at < bytes.length;) at += writeSync(stream.fd, bytes, at);
+        done();
+      } catch (error) {
+        done(error instanceof Error ? error : new Error(String(error)));
+      }
+    },
+  });
 }
 
 /** The fault that a person must hear of: a full disk, but not a reader that has read enough. */

@@ -99,7 +99,8 @@ async function writeFile(
   }
 }
 
-async function writeAt(to: FileHandle, bytes: Buffer, at: number): Promise<void> {
+/** Writes all of the bytes: one call of the system may take less than it was given. */
+export async function writeAt(to: FileHandle, bytes: Buffer, at: number): Promise<void> {
   for (let done = 0; done < bytes.length;)
     done += (await to.write(bytes, done, bytes.length - done, at + done)).bytesWritten;
 }

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { open, rm, type FileHandle } from 'node:fs/promises';
 import { errorMessage, systemErrorCode } from '../file-errors.ts';
-import { extractFiles, writeFiles, type BackedUpFiles } from './backup-files.ts';
+import { extractFiles, writeAt, writeFiles, type BackedUpFiles } from './backup-files.ts';
 import { schemaVersion, assertNotNewer } from './migrate.ts';
 import { openConnection, type Connection } from './connection.ts';
 import { integrityProblem, isIndexProblem } from './examine.ts';
@@ -146,7 +146,7 @@ async function writePlain(
     };
     const trailer = Buffer.from(JSON.stringify(facts));
     const footer = Buffer.from(mark + String(trailer.length).padStart(6, '0'));
-    await handle.write(Buffer.concat([trailer, footer]), 0, trailer.length + footer.length, end);
+    await writeAt(handle, Buffer.concat([trailer, footer]), end);
     await handle.sync();
   } finally {
     await handle.close();
@@ -319,7 +319,7 @@ async function extractDatabase(
   try {
     for (let position = 0; position < facts.bytes; position += chunkBytes) {
       const chunk = await from.read(position, Math.min(chunkBytes, facts.bytes - position));
-      await to.write(chunk, 0, chunk.length, position);
+      await writeAt(to, chunk, position);
     }
     await to.sync();
   } finally {

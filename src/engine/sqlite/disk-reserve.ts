@@ -42,7 +42,7 @@ export async function keepReserve(folder: string): Promise<boolean> {
     try {
       // A file system that compresses would keep no room for zeros.
       const chunk = randomBytes(chunkBytes);
-      for (let written = 0; written < reserveBytes; written += chunkBytes) await handle.write(chunk);
+      for (let written = 0; written < reserveBytes; written += chunkBytes) await handle.writeFile(chunk);
       await handle.sync();
     } finally {
       await handle.close();

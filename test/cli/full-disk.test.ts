@@ -1,0 +1,84 @@
+// Owns: what a command writes where only a part of it finds room, be it a file that it makes or its output in one: it fails
+// and says so. The room is a limit on the size of files: the system takes what fits of a write, as on a full disk, and
+// refuses the next one.
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ensureBuilt, temporaryFolder } from '../helpers/cli.ts';
+import { cleanEnvironment, repository, Running, type Outcome } from '../helpers/command.ts';
+
+/** POSIX counts `ulimit -f` in so many bytes. */
+const blockBytes = 512;
+const blocks = 16;
+const room = blocks * blockBytes;
+
+let folder: string;
+let remove: () => Promise<void>;
+beforeAll(async () => {
+  await ensureBuilt();
+  ({ folder, remove } = await temporaryFolder());
+});
+afterAll(() => remove());
+
+/** Runs Node where no file grows beyond the room, with its output in a file. */
+function limited(output: string, ...args: string[]): Promise<Outcome> {
+  const script = 'ulimit -f "$0" && output="$1" && shift && exec "$@" > "$output"';
+  return new Running('sh', ['-c', script, String(blocks), output, process.execPath, ...args], {
+    env: cleanEnvironment(),
+  }).ended;
+}
+
+const sizeOf = (path: string): Promise<number | null> =>
+  stat(path).then(
+    ({ size }) => size,
+    () => null,
+  );
+
+describe('a file that a command makes', () => {
+  const program = `
+    const { writeNew } = await import(process.argv[1]);
+    const lines = Number(process.argv[3]);
+    await writeNew(process.argv[2], async (put) => {
+      for (let at = 0; at < lines; at += 1) await put('x'.repeat(1023));
+    }).catch((error) => {
+      console.error(error.message);
+      process.exitCode = 1;
+    });`;
+  const write = (file: string, lines: number): Promise<Outcome> =>
+    limited(
+      '/dev/null',
+      '--input-type=module',
+      '-e',
+      program,
+      join(repository, 'src/cli/new-file.ts'),
+      file,
+      String(lines),
+    );
+
+  it('is there where all of it has room', async () => {
+    const file = join(folder, 'fits');
+    expect(await write(file, room / 1024)).toMatchObject({ code: 0, stderr: '' });
+    expect(await sizeOf(file)).toBe(room);
+  });
+
+  // One and three writes: the last one is what would look complete.
+  it.each([room / 1024 + 1, 600])('is not left where a part has none: %i lines', async (lines) => {
+    const file = join(folder, 'cut');
+    expect(await write(file, lines)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(
+        /cut can't be written: EFBIG.* make room, or name a file on another disk/,
+      ),
+    });
+    expect(await sizeOf(file)).toBeNull();
+  });
+});
+
+it('an output in a file that has no room for all of it fails', async () => {
+  const output = join(folder, 'output');
+  expect(await limited(output, join(repository, 'bin/deskbell.js'), 'openapi')).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^The output could not be written: EFBIG/),
+  });
+  expect(await sizeOf(output)).toBe(room);
+});
