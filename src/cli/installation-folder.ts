@@ -1,14 +1,13 @@
 // A folder with all organizations of a server: `deskbell export --all` makes it, `deskbell import` takes it in.
 // Holds no rule.
-import { createReadStream } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { createInterface } from 'node:readline';
 import { errorCode } from '../net/network-errors.ts';
 import { sizeLimits } from '../protocol/codes.ts';
 import { counted } from '../text/text.ts';
 import type { Context } from './context.ts';
 import { CommandError, messageOf } from './errors.ts';
+import { readFileLines } from './file-lines.ts';
 import { withLocal } from './local.ts';
 import { writeNew } from './new-file.ts';
 
@@ -92,11 +91,7 @@ export async function importAll(context: Context, folder: string): Promise<void>
       importInstallation(
         { service, actor: { kind: 'local' }, address: null, contentLimit: sizeLimits.contentRest },
         list,
-        (slug) => () =>
-          createInterface({
-            input: createReadStream(join(folder, fileName(slug)), 'utf8'),
-            crlfDelay: Infinity,
-          }),
+        (slug) => () => readFileLines(join(folder, fileName(slug))),
         ({ id, slug, name }, rows) => {
           done.push({ id, slug, name, rows });
           if (!print.json)

@@ -350,6 +350,8 @@ describe('an organization moves to another server', () => {
     talk = await aTalk(server.url, shop);
     for (let index = 0; index < 5; index += 1) await talk.send(`message ${index}`);
     await talk.send(lexical, 'lexical');
+    // Copied out of a web page or a text program, a message has these; JSON leaves them as they are.
+    await talk.send('one line\u2028another\u2029and a paragraph\u0085more');
     file = join(folder, 'acme.export');
     await deskbellProcessJson(['export', '--org', 'acme', file, '--data', from]);
   });
@@ -483,7 +485,7 @@ describe('an organization moves to another server', () => {
       '--data',
       from,
     ]);
-    expect(data.conversations[0]?.messages).toHaveLength(6);
+    expect(data.conversations[0]?.messages).toHaveLength(7);
     const path = join(folder, 'visitor.json');
     await deskbellProcessJson(['export', '--visitor', talk.visitorId, path, '--data', from]);
     expect((await stat(path)).mode & 0o777).toBe(0o600);

@@ -64,7 +64,7 @@ beforeAll(async () => {
   });
   await admin.call('POST', `/conversations/${conversationId}/accept`);
   await admin.call('POST', `/conversations/${conversationId}/read`, { messageId: first });
-  await createMessage(admin, conversationId, 'On its way.');
+  await createMessage(admin, conversationId, 'On its way.\u2028Tomorrow.');
   const made = [
     await admin.call('POST', '/canned-replies', { shortcut: 'hi', content: 'Hello!' }),
     await adminCall(source, '/webhooks', { url: 'https://hooks.example/a', events: ['message:new'] }),

@@ -1,13 +1,12 @@
 // deskbell import: takes in an organization that deskbell export has written on
 // another server. Holds no rule.
-import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
 import { sizeLimits } from '../../protocol/codes.ts';
 import { counted } from '../../text/text.ts';
 import type { WrapHandler, Context } from '../context.ts';
 import { CommandError } from '../errors.ts';
+import { readFileLines } from '../file-lines.ts';
 import { importAll } from '../installation-folder.ts';
 import { assertOwnFolder, withLocal } from '../local.ts';
 
@@ -25,8 +24,7 @@ async function importData(context: Context, _options: object, [file = '']: reado
   if (found?.isDirectory() === true) return importAll(context, file);
   if (found?.isFile() !== true) throw new CommandError(`There is no file ${file}.`);
   const { importOrganization } = await import('../../services/data/import.ts');
-  const lines = (): AsyncIterable<string> =>
-    createInterface({ input: createReadStream(file, 'utf8'), crlfDelay: Infinity });
+  const lines = (): AsyncIterable<string> => readFileLines(file);
   const { organization, rows } = await withLocal(
     context,
     ({ service }) =>
