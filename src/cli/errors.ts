@@ -80,6 +80,9 @@ const refusals = new Set([
   'CommandError',
 ]);
 
+/** Of a disk that is full, or of what a person may take of it. */
+const noRoomCodes = new Set(['ENOSPC', 'EDQUOT', 'SQLITE_FULL']);
+
 /** @returns the exit code and one sentence that says what was wrong and what to do */
 export function explain(error: unknown, typed: Typed): { readonly code: ExitCode; readonly line: string } {
   if (error instanceof ServiceError)
@@ -93,6 +96,11 @@ export function explain(error: unknown, typed: Typed): { readonly code: ExitCode
     };
   if (error.name === 'UsageError' || error.name === 'ConfigError') return { code: 2, line: error.message };
   if (refusals.has(error.name)) return { code: 1, line: error.message };
+  if ('code' in error && noRoomCodes.has(String(error.code)))
+    return {
+      code: 1,
+      line: `There is no room left on the disk (${firstLine(error.message)}). Make room, then run the command again.`,
+    };
   // Errors of the system (a port, a file) carry a code and a sentence; anything else is a fault of ours, so say where.
   const where =
     'code' in error || error.cause !== undefined

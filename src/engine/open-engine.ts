@@ -243,8 +243,19 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
       throw new EngineError(`The database ${databaseFile(folder)} can't be opened. ${ownerAdvice(folder)}`, {
         cause: error,
       });
-    throw error;
+    throw sqliteCode(error) === 'SQLITE_FULL' ? await noRoom(folder, error) : error;
   }
+}
+
+/** A change of the schema is one transaction, with a copy of the database before it. */
+async function noRoom(folder: string, cause: unknown): Promise<EngineError> {
+  const found = await stat(databaseFile(folder)).catch(() => null);
+  return new EngineError(
+    found === null
+      ? `There is not enough room in ${folder} to make a database. Make room, or choose another folder with --data.`
+      : `There is not enough room in ${folder} to open the database. To bring it to a newer version of deskbell takes up to three times what it has, ${Math.ceil((3 * found.size) / 1_048_576)} MiB. Make room and start again; nothing of the database is lost.`,
+    { cause },
+  );
 }
 
 /** What to do about files that are there, and that this user may not read: root has made them for another, for the most part. */

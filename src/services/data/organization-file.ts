@@ -43,9 +43,12 @@ export interface ExportSummary {
 /** What came in: its lines, each time from the beginning. */
 export type Lines = () => AsyncIterable<string>;
 
-/** A file that is not taken. */
+/** A file that is not taken. @param why a sentence, or what may end one */
 export function importError(why: string): ServiceError {
-  return new ServiceError('bad_request', `The file can't be imported: ${why}. Nothing was changed.`);
+  return new ServiceError(
+    'bad_request',
+    `The file can't be imported: ${why.replace(/\.$/, '')}. Nothing was changed.`,
+  );
 }
 
 /** A file whose lines are all there, as they were written. */
