@@ -40,6 +40,33 @@ const schemaNumber: Statement = {
   name: 'schema_number',
   text: 'select coalesce(max(number), 0) as number from schema_migrations',
 };
+/** Of each connection, whatever an administrator has set for the role or the database. */
+const common = {
+  search_path: schemaName,
+  timezone: 'UTC',
+  // A transaction must see what was committed before it had its locks.
+  default_transaction_isolation: 'read\\ committed',
+  // As values are written here, and read.
+  array_nulls: 'on',
+  bytea_output: 'hex',
+  // One that listens is idle for as long as nothing happens, and one that leads must stay.
+  idle_session_timeout: '0',
+  // A node that is cut off holds no lock for longer than this, nor the lead: where nothing was on its way to it, and
+  // where something was.
+  tcp_keepalives_idle: '5',
+  tcp_keepalives_interval: '2',
+  tcp_keepalives_count: '3',
+  tcp_user_timeout: '8s',
+};
+const limits = {
+  usual: { lock_timeout: '2s', statement_timeout: '10s', idle_in_transaction_session_timeout: '5s' },
+  patient: { lock_timeout: '0', statement_timeout: '0', idle_in_transaction_session_timeout: '0' },
+};
+/** The limits above are all that a transaction has. PostgreSQL 15 and 16 do not know this one, and would refuse its name. */
+const begun: Statement = {
+  text: `select pg_is_in_recovery() as standby, case when current_setting('transaction_timeout', true) is not null
+    then set_config('transaction_timeout', '0', false) end as unlimited`,
+};
 const connectTimeoutMs = 5_000;
 const unansweredMs = 15_000;
 
@@ -77,22 +104,9 @@ export class Link {
    */
   static async open(options: LinkOptions): Promise<Link> {
     const settings = {
-      search_path: schemaName,
-      timezone: 'UTC',
+      ...common,
+      ...limits[options.patient === true ? 'patient' : 'usual'],
       synchronous_commit: options.durable ? 'on' : 'off',
-      // A node that is cut off holds no lock for longer than this, nor the lead: where nothing was on its way to it, and
-      // where something was.
-      tcp_keepalives_idle: '5',
-      tcp_keepalives_interval: '2',
-      tcp_keepalives_count: '3',
-      tcp_user_timeout: '8s',
-      ...(options.patient === true
-        ? {}
-        : {
-            lock_timeout: '2s',
-            statement_timeout: '10s',
-            idle_in_transaction_session_timeout: '5s',
-          }),
     };
     const client = new pg.Client({
       connectionString: options.url,
@@ -112,7 +126,7 @@ export class Link {
     client.on('end', () => link.#lose(new Error('The connection has ended.')));
     try {
       await client.connect();
-      if (options.allowsStandby !== true) await link.#assertPrimary();
+      await link.#begin(options.allowsStandby === true);
       if (options.schema !== undefined) await link.assertSchema(options.schema);
     } catch (error) {
       void link.close();
@@ -126,9 +140,9 @@ export class Link {
    * After a failover the address may lead to what is still a standby: what it holds is older than what was acknowledged.
    * @throws StoreUnavailableError
    */
-  async #assertPrimary(): Promise<void> {
-    const { rows } = await this.query<{ standby: number }>({ text: 'select pg_is_in_recovery() as standby' });
-    if (rows[0]?.standby !== 0)
+  async #begin(allowsStandby: boolean): Promise<void> {
+    const { rows } = await this.query<{ standby: number }>(begun);
+    if (rows[0]?.standby !== 0 && !allowsStandby)
       throw new StoreUnavailableError('The database does not take writes.', {
         cause: new Error('it is a standby, which can only be read'),
       });
