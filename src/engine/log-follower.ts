@@ -73,6 +73,8 @@ export class LogFollower {
         this.#reading = false;
         // A hint that came in between may follow what was read.
         if (this.#early.size > 0) this.hint([], null);
+        // Who looked while the end was being read may know of what that did not see.
+        if (this.#readAgain) this.look();
       },
       () => {
         this.#reading = false;

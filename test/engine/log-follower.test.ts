@@ -69,6 +69,31 @@ it('reads a gap from the log first: others committed in between', async () => {
   expect([follower.position, follower.foreignCount]).toEqual([5, 4]);
 });
 
+it('reads once more where it was told to look while it found nothing new', async () => {
+  const log: EventRow[] = [];
+  const answers: (() => void)[] = [];
+  const follower = new LogFollower({
+    // Nothing is looked for by itself.
+    clock: { after: () => () => undefined },
+    position: 0,
+    // A snapshot shows what was there when it was taken, however late it answers.
+    readAfter: (seq) => {
+      const found = log.filter((one) => one.seq > seq).map(foreign);
+      return new Promise((resolve) => answers.push(() => resolve(found)));
+    },
+  });
+  const seqs: number[] = [];
+  follower.subscribe(({ events }) => seqs.push(...events.map(({ seq }) => seq)));
+  follower.look();
+  log.push(row(1));
+  follower.look();
+  for (let turn = 0; turn < 5; turn += 1) {
+    for (const answer of answers.splice(0)) answer();
+    await settled();
+  }
+  expect(seqs).toEqual([1]);
+});
+
 it('goes on where numbers are missing, whose rows were removed', async () => {
   const { follower, seqs } = follow([row(1), row(4), row(6)]);
   follower.hint([own(6)], null);
