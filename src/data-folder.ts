@@ -401,6 +401,8 @@ export function readNote(folder: string, key: string): Promise<string | undefine
 export interface SharedDatabaseReport extends PostgresReport {
   /** True when the key at hand is the database's; the error where it is none; null: the database has none yet. */
   readonly key: boolean | Error | null;
+  /** With the right key: what opens what the database holds sealed. */
+  readonly secrets: Pick<Secrets, 'open' | 'digest'> | null;
 }
 
 /** Looks at the database that takes the folder's place. @throws EngineError, SchemaError */
@@ -409,11 +411,13 @@ export async function inspectSharedDatabase(
   url: string,
 ): Promise<SharedDatabaseReport> {
   const report = await inspectDatabaseUrl(url);
-  if (report.keyCheck === null || secretKey === null) return { ...report, key: null };
+  if (report.keyCheck === null || secretKey === null) return { ...report, key: null, secrets: null };
   try {
-    return { ...report, key: createSecrets(givenMasterKey(secretKey)).keyCheck === report.keyCheck };
+    const secrets = createSecrets(givenMasterKey(secretKey));
+    const isRight = secrets.keyCheck === report.keyCheck;
+    return { ...report, key: isRight, secrets: isRight ? secrets : null };
   } catch (error) {
-    return { ...report, key: asError(error) };
+    return { ...report, key: asError(error), secrets: null };
   }
 }
 

@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import manifest from '../../package.json' with { type: 'json' };
 import type { Config } from '../config.ts';
 import type { DataFolderReport } from '../data-folder.ts';
+import type { RowsReport } from '../engine/open-engine.ts';
 import { isLoopbackHost } from '../net/ip-ranges.ts';
 import { readAstray } from '../services/mail/inbound/astray.ts';
 import { shellWord } from './context.ts';
@@ -24,6 +25,11 @@ const minFreeBytes = 100 * mebi;
 const maxLogBytes = 64 * mebi;
 /** Before the first version. */
 const earliestNow = Date.UTC(2026, 0, 1);
+
+/** What was seen of rows, in a folder or in a database that takes its place. */
+interface SeenRows extends Pick<DataFolderReport, 'secrets'> {
+  readonly database: RowsReport | Error | null;
+}
 
 export interface DoctorChecks extends Pick<MailCheckOptions, 'dkimSelector'> {
   /** Whether a mail is sent to the server itself. */
@@ -94,15 +100,20 @@ async function missingFolder(path: string): Promise<Finding> {
 
 /** Where a database takes the place of the folder. */
 async function databaseInstead(config: Config, now: number, options: DoctorChecks): Promise<Finding[]> {
-  const [{ checkDatabase: examine }, { checkFiles: examineFiles }] = await Promise.all([
-    import('./database-checks.ts'),
-    import('./files-check.ts'),
-  ]);
+  const { checkDatabase: examine, lookAtDatabase: look } = await import('./database-checks.ts');
+  const report = await look(config);
+  if (report === null) return [];
+  const seen =
+    report instanceof Error
+      ? { database: report, secrets: null }
+      : { database: report, secrets: report.secrets };
   return [
-    ...(await examine(config, now)),
-    ...(await examineFiles(config, null)),
+    ...(await examine(config, report, now)),
+    ...(await files(config, seen)),
+    ...(await push(config, seen)),
     ...(await checkAddresses(config, null)),
     ...(await mail(config, options)),
+    ...mailsAstray(seen, now),
     ...noRoundTrip(options),
     ...(await model(config)),
   ];
@@ -357,7 +368,7 @@ function noRoundTrip({ mailRoundTrip }: DoctorChecks): Finding[] {
 }
 
 /** Nothing is said of pushes where no browser takes any. */
-async function push({ baseUrl: url }: Config, { database, secrets }: DataFolderReport): Promise<Finding[]> {
+async function push({ baseUrl: url }: Config, { database, secrets }: SeenRows): Promise<Finding[]> {
   const about = 'push';
   if (secrets === null || database === null || database instanceof Error || database.push === null) return [];
   if (database.push.keys === null && database.push.counts.length === 0) return [];
@@ -388,7 +399,7 @@ async function push({ baseUrl: url }: Config, { database, secrets }: DataFolderR
 }
 
 /** Mails of people that came in and led nowhere, where there were some of late. */
-function mailsAstray({ database }: DataFolderReport, now: number): Finding[] {
+function mailsAstray({ database }: SeenRows, now: number): Finding[] {
   if (database === null || database instanceof Error) return [];
   const { count, lastAt } = readAstray(database.mailsAstray);
   if (lastAt === null || lastAt < now - 30 * dayMs) return [];
@@ -402,7 +413,7 @@ function mailsAstray({ database }: DataFolderReport, now: number): Finding[] {
 }
 
 /** The store of files, the scanner, and what waits for them. */
-async function files(config: Config, { database }: DataFolderReport): Promise<Finding[]> {
+async function files(config: Config, { database }: SeenRows): Promise<Finding[]> {
   const { checkFiles: examineFiles } = await import('./files-check.ts');
   const report = database === null || database instanceof Error ? null : database.files;
   return examineFiles(config, report);

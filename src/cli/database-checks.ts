@@ -1,5 +1,6 @@
 // What `deskbell doctor` looks at where the data is in a PostgreSQL database. Reads only; prints nothing.
 import type { Config } from '../config.ts';
+import type { SharedDatabaseReport } from '../data-folder.ts';
 import type { PostgresReport } from '../engine/open-engine.ts';
 import { counted } from '../text/text.ts';
 import { note, ok, wrong, type Finding } from './finding.ts';
@@ -9,14 +10,22 @@ import { placeOf } from './local.ts';
 const connectionsOfServer = 11;
 const longTransactionMs = 60_000;
 
-/** @param now ms since the epoch */
-export async function checkDatabase(config: Config, now: number): Promise<Finding[]> {
+/** Looks at the database of a configuration; null: none is set. */
+export async function lookAtDatabase(config: Config): Promise<SharedDatabaseReport | Error | null> {
   const { databaseUrl } = config;
-  if (databaseUrl === null) return [];
+  if (databaseUrl === null) return null;
   const { inspectSharedDatabase: inspect } = await import('../data-folder.ts');
-  const report = await inspect(config, databaseUrl.reveal()).catch((error: unknown) =>
+  return inspect(config, databaseUrl.reveal()).catch((error: unknown) =>
     error instanceof Error ? error : new Error(String(error)),
   );
+}
+
+/** @param now ms since the epoch */
+export async function checkDatabase(
+  config: Config,
+  report: SharedDatabaseReport | Error,
+  now: number,
+): Promise<Finding[]> {
   if (report instanceof Error)
     return [wrong('database', report.message, 'Mend what it says, or set DESKBELL_DATABASE_URL to another')];
   return [

@@ -91,6 +91,7 @@ export interface DatabaseEngineOptions extends CommonOptions {
 }
 
 export type { NodeRow, PostgresReport };
+export type { RowsReport } from './sqlite/repositories/rows-report.ts';
 export { describeDatabase } from './postgres/place.ts';
 
 /** What there is to know of a PostgreSQL database without opening an engine on it. @throws EngineError, SchemaError */

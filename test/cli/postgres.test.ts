@@ -120,6 +120,9 @@ it('servers and commands work beside each other, and make no folder', async () =
     // What is withdrawn is refused by all in the very next request.
     await deskbellProcessJson(['key', 'revoke', keyId], { env, cwd: folder });
     expect([await list(one.url), await list(other.url)]).toEqual([401, 401]);
+    await askDatabase(database, "insert into meta (key, value) values ('mails_astray', ?)", [
+      JSON.stringify({ count: 2, lastAt: Date.now() }),
+    ]);
     const doctor = await deskbell(['doctor', '--port', '0', '--json'], { env, cwd: folder });
     const { checks } = JSON.parse(doctor.stdout) as { checks: { about: string; state: string }[] };
     const stateOf = Object.fromEntries(checks.map(({ about, state }) => [about, state]));
@@ -131,6 +134,7 @@ it('servers and commands work beside each other, and make no folder', async () =
       servers: 'ok',
       files: 'ok',
       tls: 'note',
+      'mails that came': 'note',
       // The server of the tests keeps nothing.
       durability: 'wrong',
     });

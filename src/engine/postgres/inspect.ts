@@ -1,6 +1,7 @@
 // Looks at a database on PostgreSQL for `deskbell doctor`, `nodes` and `migrate`. Decides nothing about what is good
 // enough, and changes nothing but in `migrateDatabase`.
 import { migrations } from '../../../migrations/index.ts';
+import { nothingKnown, reportRows, type RowsReport } from '../sqlite/repositories/rows-report.ts';
 import { examineDatabase, unreachable } from './examine.ts';
 import { areClocksApart, measureSkew } from './clock-skew.ts';
 import { Link } from './link.ts';
@@ -11,7 +12,7 @@ import { Reads } from './reads.ts';
 
 export type { NodeRow } from './membership.ts';
 
-export interface PostgresReport {
+export interface PostgresReport extends RowsReport {
   /** As the server says it: `18.4`. */
   readonly version: string;
   readonly versionNumber: number;
@@ -115,15 +116,18 @@ export async function inspectPostgres(url: string): Promise<PostgresReport> {
       clocksApart: areClocksApart(skewMs),
       sizeBytes: found.size,
       nodes: (await hasNodeTables(link)) ? await readNodes(link) : [],
-      newestTime: schema < newestSchema ? null : await newestTimeOn(url),
+      ...(schema < newestSchema ? { newestTime: null, ...nothingKnown } : await readRows(url)),
     };
   });
 }
 
-async function newestTimeOn(url: string): Promise<number | null> {
+async function readRows(url: string): Promise<RowsReport & Pick<PostgresReport, 'newestTime'>> {
   const reads = new Reads(() => Link.open({ url, name: 'deskbell doctor', durable: true }), 1);
   try {
-    return await reads.read(({ repositories }) => repositories.retention.newestTime());
+    return await reads.read(async ({ repositories }) => ({
+      newestTime: await repositories.retention.newestTime(),
+      ...(await reportRows(repositories)),
+    }));
   } finally {
     await reads.close();
   }

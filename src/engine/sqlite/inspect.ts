@@ -1,6 +1,7 @@
 // Looks at a database for `deskbell doctor`: reads what can be known without changing
 // anything, beside a running server. Decides nothing about what is good enough.
 import { migrations } from '../../../migrations/index.ts';
+import { nothingKnown, reportRows, type RowsReport } from './repositories/rows-report.ts';
 import { createRepositories } from './repositories/repositories.ts';
 import { schemaVersion } from './migrate.ts';
 import { keyCheckOf } from './backup.ts';
@@ -8,7 +9,7 @@ import { openConnection, sqliteVersion } from './connection.ts';
 import { integrityProblem, isIndexProblem } from './examine.ts';
 import { createRunner } from './runner.ts';
 
-export interface DatabaseReport {
+export interface DatabaseReport extends RowsReport {
   readonly sqliteVersion: string;
   readonly schema: number;
   /** The newest schema that this program knows. */
@@ -24,24 +25,6 @@ export interface DatabaseReport {
   readonly isIndexFilling: boolean;
   /** When the newest row was made, ms; null where there is none. */
   readonly newestTime: number | null;
-  /** Files that are stored, and what waits; null: the schema is older than files. */
-  readonly files: FilesReport | null;
-  /** The keys for pushes as they are stored, and how many browsers have each; null: the schema is older than they. */
-  readonly push: {
-    readonly keys: string | null;
-    readonly counts: readonly { key_id: string; devices: number; failing: number }[];
-  } | null;
-  /** The note on mails that led nowhere, as it is stored. */
-  readonly mailsAstray: string | undefined;
-}
-
-/** How many files are stored, wait for the scanner, and could not be removed. */
-export interface FilesReport {
-  readonly files: number;
-  readonly bytes: number;
-  readonly scanning: number;
-  readonly removals: number;
-  readonly failing: number;
 }
 
 /** @throws Error when the file can't be opened as a database */
@@ -61,15 +44,7 @@ export async function inspectDatabase(file: string): Promise<DatabaseReport> {
       isIndexAlone: problem !== null && isIndexProblem(problem),
       isIndexFilling: schema === migrations.length && (await isFilling(repositories)),
       newestTime: schema === 0 ? null : await repositories.retention.newestTime(),
-      files: schema < migrations.length ? null : await repositories.files.overview(),
-      push:
-        schema < migrations.length
-          ? null
-          : {
-              keys: (await repositories.meta.get('push_keys')) ?? null,
-              counts: await repositories.pushDevices.countByKey(),
-            },
-      mailsAstray: schema < migrations.length ? undefined : await repositories.meta.get('mails_astray'),
+      ...(schema < migrations.length ? nothingKnown : await reportRows(repositories)),
     };
   } finally {
     connection.close();
