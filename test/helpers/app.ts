@@ -79,6 +79,9 @@ export interface TestAppOptions {
   readonly alone?: boolean;
 }
 
+/** Whether this run's servers have a data folder, for tests that look at its files, or at what SQLite alone has. */
+export const hasFolder = !['postgres', 'cluster'].includes(process.env['DESKBELL_TEST_ENGINE'] ?? '');
+
 /** Starts a server on an empty folder. */
 export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
   const folder = await mkdtemp(join(tmpdir(), 'deskbell-test-'));

@@ -63,6 +63,30 @@ async function onceUnlocked(run: () => unknown): Promise<void> {
     }
 }
 
+/** A row, by the names of its columns. */
+export type Row = Readonly<Record<string, unknown>>;
+
+/** So many in a statement, each of which takes a connection to PostgreSQL. */
+const rowsAtOnce = 250;
+
+/** Adds rows that all have the same columns, where they are too many to be made by what the service offers. */
+export async function insertRows(
+  app: Parameters<typeof rowsOf>[0],
+  table: string,
+  rows: readonly Row[],
+): Promise<void> {
+  const columns = Object.keys(rows[0] ?? {});
+  const places = `(${columns.map(() => '?').join()})`;
+  for (let from = 0; from < rows.length; from += rowsAtOnce) {
+    const some = rows.slice(from, from + rowsAtOnce);
+    await rowsOf(
+      app,
+      `insert into ${table} (${columns.join()}) values ${some.map(() => places).join()}`,
+      ...some.flatMap((row) => columns.map((name) => row[name])),
+    );
+  }
+}
+
 /** Says what another process says that has changed configuration. Of a file, servers see by themselves that it changed. */
 export async function tellConfiguration(app: Parameters<typeof rowsOf>[0]): Promise<void> {
   if (app.database === undefined || app.database === null) return;

@@ -13,7 +13,7 @@ import { importOrganization } from '../../src/services/data/import.ts';
 import { purge } from '../../src/services/data/retention.ts';
 import { fileLimits, sizeLimits } from '../../src/protocol/codes.ts';
 import type { OwnerCall } from '../../src/services/service.ts';
-import { startApp, type TestApp } from '../helpers/app.ts';
+import { hasFolder, startApp, type TestApp } from '../helpers/app.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { download, storedObjects, uploadFile } from '../helpers/files.ts';
 import {
@@ -339,38 +339,41 @@ describe('bytes travel', () => {
     await third.stop();
   });
 
-  test('with a backup, also a sealed one, and its restore keeps aside what was there', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'deskbell-backup-'));
-    const config = readConfig({ data: app.folder });
-    const objects = await storedObjects(app);
-    for (const passphrase of [null, 'correct horse battery staple']) {
-      const file = join(folder, `${passphrase === null ? 'plain' : 'sealed'}.backup`);
-      const { facts } = await backUpDataFolder(config, file, false, Date.now(), passphrase);
-      expect(facts.files?.count).toBe(objects.length);
-      expect((await readFile(file)).includes(canary)).toBe(passphrase === null);
-      const target = await mkdtemp(join(tmpdir(), 'deskbell-restored-'));
-      const to = readConfig({ data: target });
-      await restoreDataFolder(to, file, false, Date.now(), passphrase);
-      expect(await storedObjects({ folder: target })).toEqual(objects);
-      expect(await filesWithCanary(join(target, 'files'))).toHaveLength(2);
-      // Restored once more over what was changed since.
-      const [gone] = objects;
-      await unlink(join(target, 'files', gone!.slice(0, 2), gone!.slice(2, 4), gone!));
-      const { before } = await restoreDataFolder(to, file, true, Date.now() + 1_000, passphrase);
-      expect(await storedObjects({ folder: target })).toEqual(objects);
-      expect(await storedObjects({ folder: before! })).toHaveLength(objects.length - 1);
-      await rm(target, { recursive: true });
-      // One flipped bit in a file is found.
-      const bytes = await readFile(file);
-      const at = bytes.indexOf(canary) < 0 ? bytes.length - 700_000 : bytes.indexOf(canary);
-      bytes[at]! ^= 1;
-      await writeFile(`${file}.bad`, bytes);
-      await expect(restoreDataFolder(to, `${file}.bad`, false, Date.now(), passphrase)).rejects.toThrow(
-        'damaged',
-      );
-    }
-    await rm(folder, { recursive: true });
-  });
+  test.runIf(hasFolder)(
+    'with a backup, also a sealed one, and its restore keeps aside what was there',
+    async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'deskbell-backup-'));
+      const config = readConfig({ data: app.folder });
+      const objects = await storedObjects(app);
+      for (const passphrase of [null, 'correct horse battery staple']) {
+        const file = join(folder, `${passphrase === null ? 'plain' : 'sealed'}.backup`);
+        const { facts } = await backUpDataFolder(config, file, false, Date.now(), passphrase);
+        expect(facts.files?.count).toBe(objects.length);
+        expect((await readFile(file)).includes(canary)).toBe(passphrase === null);
+        const target = await mkdtemp(join(tmpdir(), 'deskbell-restored-'));
+        const to = readConfig({ data: target });
+        await restoreDataFolder(to, file, false, Date.now(), passphrase);
+        expect(await storedObjects({ folder: target })).toEqual(objects);
+        expect(await filesWithCanary(join(target, 'files'))).toHaveLength(2);
+        // Restored once more over what was changed since.
+        const [gone] = objects;
+        await unlink(join(target, 'files', gone!.slice(0, 2), gone!.slice(2, 4), gone!));
+        const { before } = await restoreDataFolder(to, file, true, Date.now() + 1_000, passphrase);
+        expect(await storedObjects({ folder: target })).toEqual(objects);
+        expect(await storedObjects({ folder: before! })).toHaveLength(objects.length - 1);
+        await rm(target, { recursive: true });
+        // One flipped bit in a file is found.
+        const bytes = await readFile(file);
+        const at = bytes.indexOf(canary) < 0 ? bytes.length - 700_000 : bytes.indexOf(canary);
+        bytes[at]! ^= 1;
+        await writeFile(`${file}.bad`, bytes);
+        await expect(restoreDataFolder(to, `${file}.bad`, false, Date.now(), passphrase)).rejects.toThrow(
+          'damaged',
+        );
+      }
+      await rm(folder, { recursive: true });
+    },
+  );
 });
 
 describe('a name that was made harmless', () => {

@@ -8,7 +8,7 @@ import { ServiceError } from '../../src/services/core/errors.ts';
 import { chunkInTurn } from '../../src/services/assistant/knowledge/chunking/chunk-in-turn.ts';
 import { QueueFullError } from '../../src/net/fair-limit.ts';
 import { rechunkStaleDocuments } from '../../src/services/assistant/knowledge/documents.ts';
-import { startApp, type TestApp } from '../helpers/app.ts';
+import { hasFolder, startApp, type TestApp } from '../helpers/app.ts';
 import { rowsOf } from '../helpers/database.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { createOrganization, type TestOrganization } from '../helpers/fixtures.ts';
@@ -223,7 +223,8 @@ describe('what falls', () => {
       'knowledge_documents',
       'knowledge_passages',
       'knowledge_search',
-      'knowledge_search_content',
+      // Where SQLite keeps what it indexes.
+      ...(hasFolder ? ['knowledge_search_content'] : []),
       'knowledge_synonyms',
       'knowledge_scopes',
     ])
@@ -239,10 +240,11 @@ describe('what falls', () => {
     expect(
       await rowsOf(app, `select * from knowledge_passages where application_id = '${other.application.id}'`),
     ).toEqual([]);
-    await rowsOf(app, "insert into knowledge_search(knowledge_search, rank) values ('integrity-check', 0)");
+    if (hasFolder)
+      await rowsOf(app, "insert into knowledge_search(knowledge_search, rank) values ('integrity-check', 0)");
   });
 
-  it('leaves no byte in the file', async () => {
+  it.runIf(hasFolder)('leaves no byte in the file', async () => {
     await add('b.md', 'The wombat stays.');
     // A word that no stem shortens: what the index keeps of it is it.
     await add('a.md', 'The QWXZ7CANARY sings.');

@@ -1,6 +1,6 @@
 // What admins see and set of mail: the log and sending once more, an own server, test mails, transcripts; and what they
 // must not see or reach of another organization.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { EffectRow } from '../../src/engine/rows.ts';
 import type { VisitorActor } from '../../src/services/core/actor.ts';
 import { markAddress } from '../../src/services/mail/mail-addresses.ts';
@@ -58,6 +58,8 @@ afterAll(async () => {
   await own.stop();
 });
 
+afterEach(() => vi.unstubAllEnvs());
+
 const admin = (member: TestMember, method: string, path: string, body?: unknown): Promise<Reply> =>
   request(app.url, method, `/api/v1/admin${path}`, member.headers, body);
 
@@ -95,7 +97,8 @@ describe('the log of the outbox', () => {
   });
 
   it('is there on the command line, too', async () => {
-    const args = ['--data', app.folder];
+    for (const [name, value] of Object.entries(app.environment)) vi.stubEnv(name, value);
+    const args = app.database === null ? ['--data', app.folder] : [];
     const listed = await inProcess([...args, 'mail', 'log', '--org', 'acme', '--json']);
     expect(JSON.parse(listed.stdout).items[0]).toMatchObject({ about: 'test' });
     const sent = await inProcess([...args, 'mail', 'test', 'cli@example.net', '--org', 'acme']);

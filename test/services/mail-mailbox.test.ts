@@ -143,7 +143,8 @@ describe('a mailbox', () => {
       expect.stringContaining('"to":["x@example.org"]'),
     ]);
     expect(app.service.metrics.mails).toMatchObject({ astray: 1 });
-    const checks = await runChecks(readConfig({ data: app.folder }, {}), app.clock.now());
+    const where = app.database === null ? { data: app.folder } : {};
+    const checks = await runChecks(readConfig(where, app.environment), app.clock.now());
     expect(checks.find(({ about }) => about === 'mails that came')?.found).toContain('1 of people led to no');
     const flagged = [huge, nested, stray].map(({ flags }) => flags.has(String.raw`\Flagged`));
     expect(flagged).toEqual([true, true, false]);

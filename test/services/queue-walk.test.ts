@@ -6,8 +6,9 @@ import type { ViewQuery } from '../../src/protocol/queue.ts';
 import { rowsPerTurn } from '../../src/services/chat/queue-stretches.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { ask } from '../helpers/rest-checks.ts';
-import { rowsOf } from '../helpers/database.ts';
+import { insertRows, rowsOf, type Row } from '../helpers/database.ts';
 import { createMember, createOrganization, type TestMember } from '../helpers/fixtures.ts';
+import { replacing } from '../helpers/replacing.ts';
 
 const conversations = 3_000;
 const tags = ['bug', 'bill', 'shop', 'rare'];
@@ -37,62 +38,73 @@ beforeAll(async () => {
   for (const name of [...tags, 'unused']) await member.call('POST', '/tags', { name });
   visitors = Array.from({ length: 40 }, () => randomUUID());
   const now = app.clock.now();
-  const rows: object[] = [];
+  const owners = [
+    { organization_id: organizationId, application_id: application.id },
+    { organization_id: other.id, application_id: other.application.id },
+  ] as const;
+  const modes = ['live', 'test'] as const;
+  await insertRows(
+    app,
+    'visitors',
+    owners.flatMap((owner) =>
+      modes.flatMap((mode) =>
+        visitors.map((visitor_id, index) => ({
+          id: `${owner.application_id}${mode}${index}`,
+          visitor_id,
+          ...owner,
+          mode,
+          name: `Visitor ${index}`,
+          verified: 0,
+          verified_fields: '',
+          attributes: '{}',
+          created_at: 0,
+        })),
+      ),
+    ),
+  );
+  const tagIds = new Map((await rowsOf(app, 'select id, name from tags')).map(({ id, name }) => [name, id]));
+  const rows: Row[] = [];
+  const tagRows: Row[] = [];
+  const readRows: Row[] = [];
   for (let index = 0; index < conversations; index += 1) {
+    const id = randomUUID();
     const foreign = random() < 0.1;
+    const owner = owners[foreign ? 1 : 0];
     const status = oneOf('pending', 'active', 'closed', 'closed');
+    const visitor = Math.floor(random() * visitors.length);
+    const mode = random() < 0.1 ? 'test' : 'live';
     rows.push({
-      id: randomUUID(),
-      organization: foreign ? other.id : organizationId,
-      application: foreign ? other.application.id : application.id,
-      visitor: Math.floor(random() * visitors.length),
-      mode: random() < 0.1 ? 'test' : 'live',
+      id,
+      ...owner,
+      visitor_key: `${owner.application_id}${mode}${visitor}`,
+      mode,
       status,
       subject: oneOf(null, 'A Parcel', 'money back'),
-      assigned: status === 'pending' ? null : oneOf(member.id, colleague.id),
-      seq: Math.floor(random() * 4),
-      waiting: oneOf(null, now - Math.floor(random() * 20) * 60_000),
+      assigned_to: status === 'pending' ? null : oneOf(member.id, colleague.id),
+      last_seq: 5,
+      last_visitor_seq: Math.floor(random() * 4),
+      waiting_since: oneOf(null, now - Math.floor(random() * 20) * 60_000),
       priority: oneOf('low', 'normal', 'high', 'urgent'),
-      snoozed: oneOf(null, null, now + 86_400_000),
-      updated: now - Math.floor(random() * 50),
-      tags: foreign ? [] : tags.filter((tag) => random() < (tag === 'rare' ? 0.01 : 0.4)),
-      read: oneOf(null, 0, 1, 2, 3),
+      snoozed_until: oneOf(null, null, now + 86_400_000),
+      created_at: index % 97,
+      updated_at: now - Math.floor(random() * 50),
     });
+    for (const tag of tags)
+      if (!foreign && random() < (tag === 'rare' ? 0.01 : 0.4))
+        tagRows.push({ conversation_id: id, tag_id: tagIds.get(tag) });
+    const read = oneOf(null, 0, 1, 2, 3);
+    if (read !== null)
+      readRows.push({
+        conversation_id: id,
+        user_id: member.id,
+        role: 'operator',
+        joined_at: 0,
+        last_read_seq: read,
+      });
   }
-  await rowsOf(
-    app,
-    `insert into visitors (id, visitor_id, organization_id, application_id, mode, name, verified, verified_fields, attributes, created_at)
-     select o.value || m.value || v.key, v.value, (select organization_id from applications where id = o.value), o.value, m.value,
-       'Visitor ' || v.key, 0, '', '{}', 0
-     from json_each(?) v, json_each(?) o, (select 'live' as value union all select 'test') m`,
-    JSON.stringify(visitors),
-    JSON.stringify([application.id, other.application.id]),
-  );
-  const all = JSON.stringify(rows);
-  await rowsOf(
-    app,
-    `insert into conversations (id, organization_id, application_id, visitor_key, mode, status, subject, assigned_to, last_seq,
-       last_visitor_seq, waiting_since, priority, snoozed_until, created_at, updated_at)
-     select value ->> 'id', value ->> 'organization', value ->> 'application',
-       (value ->> 'application') || (value ->> 'mode') || (value ->> 'visitor'), value ->> 'mode', value ->> 'status',
-       value ->> 'subject', value ->> 'assigned', 5, value ->> 'seq', value ->> 'waiting', value ->> 'priority',
-       value ->> 'snoozed', key % 97, value ->> 'updated'
-     from json_each(?)`,
-    all,
-  );
-  await rowsOf(
-    app,
-    `insert into conversation_tags (conversation_id, tag_id)
-     select c.value ->> 'id', tags.id from json_each(?) c, json_each(c.value, '$.tags') t join tags on tags.name = t.value`,
-    all,
-  );
-  await rowsOf(
-    app,
-    `insert into participants (conversation_id, user_id, role, joined_at, last_read_seq)
-     select value ->> 'id', ?, 'operator', 0, value ->> 'read' from json_each(?) where value ->> 'read' is not null`,
-    member.id,
-    all,
-  );
+  await insertRows(app, 'conversations', rows);
+  await insertRows(app, 'conversation_tags', tagRows);
+  await insertRows(app, 'participants', readRows);
 });
 afterAll(() => app.stop());
 
@@ -127,26 +139,26 @@ async function plainly(query: ViewQuery): Promise<string[]> {
   const isUnread = `last_visitor_seq > coalesce((select last_read_seq from participants p where p.conversation_id = c.id and p.user_id = '${member.id}'), 0)`;
   const terms = [
     "organization_id = (select id from organizations where slug = 'acme')",
-    mode === 'all' ? '1' : `mode = '${mode}'`,
-    status === undefined ? '1' : `status = '${status}'`,
+    mode === 'all' ? 'true' : `mode = '${mode}'`,
+    status === undefined ? 'true' : `status = '${status}'`,
     assignedTo === undefined
-      ? '1'
-      : `assigned_to is ${assignedTo === 'none' ? 'null' : `'${assignedTo === 'me' ? member.id : assignedTo}'`}`,
-    query.applicationId === undefined ? '1' : `application_id = '${query.applicationId}'`,
+      ? 'true'
+      : `assigned_to ${assignedTo === 'none' ? 'is null' : `= '${assignedTo === 'me' ? member.id : assignedTo}'`}`,
+    query.applicationId === undefined ? 'true' : `application_id = '${query.applicationId}'`,
     ...tag.map(has),
-    untagged === undefined ? '1' : `${untagged ? 'not' : ''} ${tagged}`,
-    unread === undefined ? '1' : `(${isUnread}) = ${unread ? 1 : 0}`,
-    snoozed === 'all' ? '1' : `snoozed_until is ${snoozed ? 'not' : ''} null`,
-    priority === undefined ? '1' : `priority in (${priority.map((one) => `'${one}'`).join()})`,
+    untagged === undefined ? 'true' : `${untagged ? 'not' : ''} ${tagged}`,
+    unread === undefined ? 'true' : `${unread ? '' : 'not'} (${isUnread})`,
+    snoozed === 'all' ? 'true' : `snoozed_until is ${snoozed ? 'not' : ''} null`,
+    priority === undefined ? 'true' : `priority in (${priority.map((one) => `'${one}'`).join()})`,
     query.waitingLonger === undefined
-      ? '1'
+      ? 'true'
       : `waiting_since <= ${app.clock.now() - query.waitingLonger * 60_000}`,
     visitorId === undefined
-      ? '1'
+      ? 'true'
       : `visitor_key in (select id from visitors where visitor_id = '${visitorId}')`,
     q === undefined
-      ? '1'
-      : `(subject like '%${q}%' or (select name from visitors v where v.id = c.visitor_key) like '%${q}%')`,
+      ? 'true'
+      : `(lower(subject) like '%${q}%' or (select lower(name) from visitors v where v.id = c.visitor_key) like '%${q}%')`,
   ];
   const rows = await rowsOf(
     app,
@@ -271,7 +283,7 @@ it.each([
         queueOfStretch: (...of) => count(of[1], own.queueOfStretch(...of)),
         facetsOfStretch: (...of) => count(of[1], own.facetsOfStretch(...of)),
       };
-      const answer = await work({ repositories: { ...repositories, conversations: seen } });
+      const answer = await work({ repositories: replacing(repositories, 'conversations', seen) });
       looked.push(rows);
       return answer;
     });

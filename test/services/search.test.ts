@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { SearchStretch, WordQuery } from '../../src/engine/repositories/search.ts';
 import { asTokenized } from '../../src/engine/sqlite/repositories/search.ts';
 import { searchQuery, updateSearchIndex, tokenize } from '../../src/services/chat/search.ts';
-import { startApp, type TestApp } from '../helpers/app.ts';
+import { hasFolder, startApp, type TestApp } from '../helpers/app.ts';
 import {
   createConversation,
   createMember,
@@ -261,7 +261,7 @@ describe('an index that is large', () => {
     }
   }
 
-  it('is searched in stretches, and each match is met once, the newest first', async () => {
+  it.runIf(hasFolder)('is searched in stretches, and each match is met once, the newest first', async () => {
     const ids: string[] = [];
     for (let index = 0; index < 12; index += 1) {
       const id = await createConversation(visitor);
@@ -296,15 +296,15 @@ describe('an index that is large', () => {
       app.service.engine.store.read(({ repositories }) =>
         repositories.search.endings('kapok', organizationId, after, most),
       );
-    // The word itself, without its accent, comes first.
-    expect(await endings(null, 3)).toEqual(['kapok', 'kapok000', 'kapok001']);
-    expect(await endings('kapok127', 100)).toEqual(['kapok128', 'kapok129']);
+    // The word itself, without its accent, comes first. PostgreSQL finds beginnings by itself.
+    expect(await endings(null, 3)).toEqual(hasFolder ? ['kapok', 'kapok000', 'kapok001'] : null);
+    expect(await endings('kapok127', 100)).toEqual(hasFolder ? ['kapok128', 'kapok129'] : null);
     expect((await find('kapok')).toSorted()).toEqual([first, last].toSorted());
     expect(await find('kapok129')).toEqual([last]);
     expect(await find('alone kapok')).toEqual([]);
   });
 
-  it('lists no word of another organization, and those of several parts', async () => {
+  it.runIf(hasFolder)('lists no word of another organization, and those of several parts', async () => {
     const conversationId = await createConversation(visitor);
     await createMessage(visitor, conversationId, 'zebu.example and zebra');
     const theirs = createVisitor(app, other.application);
