@@ -11,6 +11,7 @@ import { createLiveRegion } from './live-region.ts';
 import { createContactGate, type ContactGate } from './contact-gate.ts';
 import type { Contact } from './contact.ts';
 import { createConversationList, type ConversationList } from './conversation-list.ts';
+import type { Drafts } from './drafts.ts';
 import { createNotices, type Notices } from './notices.ts';
 import { renderContent } from './rich-text.ts';
 import { createTranscript, type Transcript } from './transcript.ts';
@@ -23,6 +24,7 @@ export interface ConversationOptions {
   readonly frame: Panel;
   readonly sound: { isOn(): boolean; toggle(): void };
   readonly contact: Contact;
+  readonly drafts: Drafts;
 }
 
 /** The conversation in a panel's frame, in one language. */
@@ -127,23 +129,33 @@ export class Conversation {
     this.#liveRegion.element.remove();
   }
 
+  /** What was written here was another visitor's. */
+  forget(): void {
+    const { contact, drafts, frame } = this.#options;
+    contact.clear();
+    this.#editing = null;
+    drafts.forget(frame.composer);
+  }
+
   update(next: SdkState): void {
-    const { api, frame, contact } = this.#options;
+    const { api, frame, contact, drafts } = this.#options;
     const { composer } = frame;
-    if (this.#state.visitorId !== null && next.visitorId === null) {
-      contact.clear();
-      composer.dropFiles();
+    if (this.#state.visitorId !== null && next.visitorId === null) this.forget();
+    if (this.#editing !== null && this.#editing.conversationId !== next.conversationId) {
+      this.#editing = null;
+      composer.edit(null);
     }
     const { conversationId, open, loaded, messages } = next;
     if (conversationId !== this.#state.conversationId) this.#justLoaded = false;
     else if (loaded && !this.#state.loaded) this.#justLoaded = messages.some(({ own }) => !own);
     this.#state = next;
+    drafts.follow(next, composer);
     this.#updateFrame(next);
     this.#updateComposer(next);
     this.#gate.release(next);
     if (open && !this.#caughtUp) {
       this.#caughtUp = true;
-      catchUp({ api, contact, composer, showList: () => this.#show('list') }).catch(this.#onError);
+      catchUp({ api, contact, composer, drafts, showList: () => this.#show('list') }).catch(this.#onError);
     }
     if (this.#view === 'chat' && open) this.#transcript.update(next);
     this.#notices.update(next);
@@ -244,8 +256,8 @@ export class Conversation {
 
   /** Takes over the frame's buttons and what happens around it. @returns what ends hearing messages */
   #listen(): () => void {
-    const { api, shell, frame, sound, contact } = this.#options;
-    const { i18n } = frame;
+    const { api, shell, frame, sound, contact, drafts } = this.#options;
+    const { i18n, composer } = frame;
     const { signal } = this.#life;
     frame.setHandlers({
       close: () => api.close(),
@@ -255,7 +267,10 @@ export class Conversation {
         this.#showSound();
       },
       send: (written) => this.#send(written),
-      typing: () => api.setTyping(),
+      wrote: (written, typed) => {
+        drafts.keep(written);
+        if (typed && written !== null) api.setTyping();
+      },
       cancel: () => this.#onEdit(null),
       target: async () => {
         if (contact.shouldAsk(this.#state)) await this.#gate.pass();
@@ -263,6 +278,7 @@ export class Conversation {
       },
     });
     document.addEventListener('visibilitychange', () => this.#markRead(), { signal });
+    window.addEventListener('pageshow', ({ persisted }) => persisted && drafts.wake(composer), { signal });
     // The browser knows of a lost network long before a connection does.
     for (const type of ['online', 'offline'])
       window.addEventListener(type, () => this.#notices.update(this.#state), { signal });

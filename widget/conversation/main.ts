@@ -8,6 +8,7 @@ import { sheet } from '../shared/dom.ts';
 import { createContact } from './contact.ts';
 import css from './conversation.css';
 import { Conversation } from './conversation.ts';
+import { createDrafts } from './drafts.ts';
 import { playNotificationSound } from './notification-sound.ts';
 import { createTitleBadge } from './title-badge.ts';
 
@@ -61,7 +62,16 @@ function live(api: SdkApi, shell: VisibleHost, first: Panel, makeFrame: MakePane
   const title = createTitleBadge(signal);
   root.adoptedStyleSheets = [...root.adoptedStyleSheets.slice(0, 2), sheet(css)];
   let frame = first;
-  let room = new Conversation({ api, shell, frame, sound, contact });
+  const drafts = createDrafts({ ...options, mayStore: (state) => !contact.shouldAsk(state) }, api.getState());
+  let room = new Conversation({ api, shell, frame, sound, contact, drafts });
+  const { reset } = api;
+  Object.assign(api, {
+    reset: () => {
+      // One who has no id yet can have written something, too.
+      room.forget();
+      return reset();
+    },
+  });
   // Opened before the engine came: the engine hears of it from the queue.
   let shown = api.isOpen();
 
@@ -75,7 +85,7 @@ function live(api: SdkApi, shell: VisibleHost, first: Panel, makeFrame: MakePane
     room.remove();
     frame.remove();
     frame = made;
-    room = new Conversation({ api, shell, frame, sound, contact });
+    room = new Conversation({ api, shell, frame, sound, contact, drafts });
     frame.setOpen(was);
     update(api.getState());
   }

@@ -16,7 +16,11 @@ export interface ComposerOptions {
   readonly root: ShadowRoot;
   readonly maxLength: number;
   send(written: ComposedContent): void;
-  typing(): void;
+  /**
+   * What stands in the field has changed; null: nothing does. Not told of a message that is changed.
+   * @param typed by the visitor, just now
+   */
+  wrote(written: ComposedContent | null, typed: boolean): void;
   cancel(): void;
   /** Where files go. */
   readonly target: TrayOptions['target'];
@@ -36,6 +40,8 @@ export class Composer {
   #putAside: readonly Node[] = [];
   /** A message is changed; what was being written is put aside. */
   #changing = false;
+  /** It was filled, and not written in since. */
+  #filled = false;
   /** Send was pressed: it goes out when the files are uploaded. */
   #waiting = false;
 
@@ -112,7 +118,6 @@ export class Composer {
     this.#sendButton.setAttribute('aria-label', label);
     this.#sendButton.title = label;
     this.#field.focus();
-    this.#editing.caretIn(this.#field, this.#field.childNodes.length);
   }
 
   /** What was to go out with its files does not go out by itself any more; it stays, and so do they. */
@@ -128,7 +133,28 @@ export class Composer {
 
   fill(content: readonly Node[]): void {
     this.#field.replaceChildren(...content);
+    this.#filled = content.length > 0;
+    if (this.#options.root.activeElement === this.#field) this.#toEnd();
     this.#changed();
+  }
+
+  /** What stands in the field. */
+  written(): ComposedContent | null {
+    return serializeContent(this.#field);
+  }
+
+  /** Empties it altogether: what follows is another visitor's. */
+  clear(): void {
+    this.#putAside = [];
+    if (this.#changing) this.edit(null);
+    else this.fill([]);
+    this.dropFiles();
+  }
+
+  /** Who goes on with what was written before goes on at its end. */
+  #toEnd(): void {
+    if (this.#filled) this.#editing.caretIn(this.#field, this.#field.childNodes.length);
+    this.#filled = false;
   }
 
   isEmpty(): boolean {
@@ -165,8 +191,9 @@ export class Composer {
       input: () => {
         // What is still being written must not leave by itself.
         this.#waiting = false;
-        this.#changed();
+        this.#changed(true);
       },
+      focus: () => this.#toEnd(),
       keydown: (event: KeyboardEvent) => this.#keydown(event),
       keyup: showMarks,
       pointerup: showMarks,
@@ -175,7 +202,8 @@ export class Composer {
     });
   }
 
-  #changed(): void {
+  /** @param typed by the visitor, just now */
+  #changed(typed = false): void {
     const written = serializeContent(this.#field);
     const over = (written?.content.length ?? 0) - this.#options.maxLength;
     const empty = this.#field.textContent === '' && this.#field.querySelector('li') === null;
@@ -193,7 +221,7 @@ export class Composer {
       String((written === null && (this.#changing || this.#files.state() === 'empty')) || over > 0),
     );
     this.#toolbar.showMarks();
-    if (written !== null && !this.#changing) this.#options.typing();
+    if (!this.#changing) this.#options.wrote(written, typed);
   }
 
   #submit(): void {
@@ -249,7 +277,7 @@ export class Composer {
     this.#field.focus();
     if (name === 'link') this.#linkRow.start();
     else this.#editing.toggle(name);
-    this.#changed();
+    this.#changed(true);
   }
 
   #insertPlain(event: Event, data: DataTransfer | null): void {

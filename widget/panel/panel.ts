@@ -15,7 +15,7 @@ export interface PanelHandlers {
   back(): void;
   sound(): void;
   send(written: ComposedContent): void;
-  typing(): void;
+  wrote: ComposerOptions['wrote'];
   /** No more editing of a message. */
   cancel(): void;
   /** Where files go; waits until they may. */
@@ -67,7 +67,7 @@ export function createPanel(shell: VisibleHost, i18n: I18n, draft: PanelDraft): 
       if (asks) queued.push(written);
       else void shell.call('sendMessage', [written]);
     },
-    typing: () => undefined,
+    wrote: () => undefined,
     cancel: () => undefined,
     target: async () => {
       await engine;
@@ -84,7 +84,7 @@ export function createPanel(shell: VisibleHost, i18n: I18n, draft: PanelDraft): 
     root: shell.root,
     maxLength: sizeLimits.contentRest,
     send: (written) => handlers.send(written),
-    typing: () => handlers.typing(),
+    wrote: (written, typed) => handlers.wrote(written, typed),
     cancel: () => handlers.cancel(),
     target: () => handlers.target(),
   });
