@@ -318,6 +318,36 @@ test('the server restarts while the visitor writes: nothing is lost, nothing dou
   await w.log.getByText('I can still hear you').waitFor();
 });
 
+test('that there is no connection stays in sight while it is tried again, and is read out once', async () => {
+  const { page, w } = await arrive();
+  await w.open();
+  await w.write('Hello');
+  await w.log.getByText('Sent', { exact: true }).waitFor();
+  await eventually(async () =>
+    expect(await page.evaluate(`deskbell('getState').then(({ connection }) => connection)`)).toBe('online'),
+  );
+  await page.evaluate(`(() => {
+    window.seen = { heard: [], hidden: 0, tries: 0 };
+    const root = document.querySelector('deskbell-widget').shadowRoot;
+    new MutationObserver((changes) => {
+      for (const { addedNodes } of changes) for (const node of addedNodes) seen.heard.push(node.textContent);
+    }).observe(root.querySelector('[aria-live="polite"]'), { childList: true });
+    const notice = root.querySelector('.notice');
+    document.addEventListener('deskbell:connection', ({ detail: { status } }) => {
+      if (status === 'connecting') seen.tries++;
+      if (status === 'connecting') queueMicrotask(() => { if (notice.hidden) seen.hidden++; });
+    });
+  })()`);
+  const { port } = new URL(stage.app.url);
+  stage.app = await stage.app.restart({ port }, () =>
+    eventually(async () => expect(await page.evaluate('seen.tries')).toBeGreaterThan(1), 40_000),
+  );
+  await w.dialog.getByText('No connection.').waitFor({ state: 'hidden' });
+  const seen = (await page.evaluate('seen')) as { heard: string[]; hidden: number };
+  expect(seen.hidden).toBe(0);
+  expect(seen.heard.filter((text) => text.includes('No connection'))).toHaveLength(1);
+});
+
 test('two tabs are one visitor: both show everything, once, over one connection', async () => {
   const { page, w } = await arrive();
   await w.open();

@@ -64,7 +64,7 @@ export class Conversation {
     const onError = this.#onError;
     this.#options = options;
     this.#state = api.getState();
-    this.#notices = createNotices(i18n);
+    this.#notices = createNotices(i18n, (text) => this.#liveRegion.announce(text));
     this.#transcript = createTranscript({
       api,
       speech: i18n,
@@ -127,6 +127,11 @@ export class Conversation {
     this.#life.abort();
     this.#notices.stop();
     this.#liveRegion.element.remove();
+  }
+
+  /** Whether the service has turned this page away. */
+  setWithdrawn(withdrawn: boolean): void {
+    this.#notices.setWithdrawn(withdrawn);
   }
 
   /** What was written here was another visitor's. */

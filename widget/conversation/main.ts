@@ -1,10 +1,12 @@
 // Owns the third stage: the engine, and what it tells the page (title, sound, events on the document).
 // Nothing is stored and nothing connects before the visitor does something.
+import { asSdkError } from '../../src/sdk/error.ts';
 import { getSdkApi, init } from '../../src/sdk/index.ts';
 import type { SdkApi, SdkEventName, SdkEvents, SdkState } from '../../src/sdk/types.ts';
 import type { VisibleHost, MakePanel, ConversationModule } from '../launcher/host.ts';
 import type { Panel } from '../panel/panel.ts';
 import { sheet } from '../shared/dom.ts';
+import { watchAccess } from './access.ts';
 import { createContact } from './contact.ts';
 import css from './conversation.css';
 import { Conversation } from './conversation.ts';
@@ -72,6 +74,7 @@ function live(api: SdkApi, shell: VisibleHost, first: Panel, makeFrame: MakePane
       return reset();
     },
   });
+  let withdrawn = false;
   // Opened before the engine came: the engine hears of it from the queue.
   let shown = api.isOpen();
 
@@ -87,11 +90,13 @@ function live(api: SdkApi, shell: VisibleHost, first: Panel, makeFrame: MakePane
     frame = made;
     room = new Conversation({ api, shell, frame, sound, contact, drafts });
     frame.setOpen(was);
+    room.setWithdrawn(withdrawn);
     update(api.getState());
   }
 
   function update(state: SdkState): void {
     shell.setVisible(state.visible);
+    if (state.connection === 'online' && withdrawn) access.goOn();
     if (state.theme !== theme) shell.setTheme(state.theme);
     theme = state.theme;
     const { words, plural } = frame.i18n;
@@ -110,13 +115,24 @@ function live(api: SdkApi, shell: VisibleHost, first: Panel, makeFrame: MakePane
   const hideIfRefused = ({ code }: { readonly code: string }): void => {
     if (code === 'visitor_blocked' || code === 'identity_required') api.hide();
   };
+  const access = watchAccess(shell, (next) => {
+    withdrawn = next;
+    room.setWithdrawn(next);
+  });
   const undo = [
     api.subscribe(update),
     api.on('error', (error) => {
       hideIfRefused(error);
+      if (error.code === 'unauthorized' || error.code === 'origin_not_allowed') access.end(error);
       // A socket that is closed for good does not say why; a request does.
-      if (error.code === 'forbidden') void api.listConversations().catch(hideIfRefused);
+      if (error.code === 'forbidden')
+        void api.listConversations().catch((thrown: unknown) => {
+          const refusal = asSdkError(thrown);
+          hideIfRefused(refusal);
+          access.end(refusal);
+        });
     }),
+    () => access.stop(),
     api.on('message', (message) => {
       if (message.own) return;
       title.add();

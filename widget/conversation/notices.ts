@@ -7,16 +7,22 @@ import type { I18n } from '../panel/i18n.ts';
 export interface Notices {
   readonly element: HTMLElement;
   update(state: SdkState): void;
+  /** The service has turned this page away: nothing goes out by itself, until it is let in again. */
+  setWithdrawn(withdrawn: boolean): void;
   /** Shows what went wrong, until something else happens. */
   showError(text: string): void;
   stop(): void;
 }
 
-export function createNotices(speech: I18n): Notices {
+/** @param announce for who can't see it */
+export function createNotices(speech: I18n, announce: (text: string) => void): Notices {
   const { words } = speech;
   const element = h('div', { class: 'notice', hidden: true });
   let state: SdkState | null = null;
   let trouble = '';
+  let withdrawn = false;
+  /** The connection was lost, and is not back: that it is tried again changes nothing. */
+  let lost = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let shown: unknown[] = [];
 
@@ -24,13 +30,15 @@ export function createNotices(speech: I18n): Notices {
     state = next;
     clearTimeout(timer);
     const { config, connection, retryAt, conversationId, messages } = next;
+    if (connection !== 'connecting') lost = connection === 'offline';
     const wait = retryAt === null ? 0 : Math.ceil((retryAt - Date.now()) / 1_000);
     const behavior = config?.behavior;
     if (trouble !== '') show('trouble', [trouble]);
     else if (wait > 0) {
       show('limited', [speech.interpolate(words.limited, { time: speech.seconds(wait) })]);
       timer = setTimeout(() => state !== null && update(state), 1_000);
-    } else if (connection === 'offline' || !navigator.onLine) show('offline', [words.offline]);
+    } else if (withdrawn) show('withdrawn', [words.withdrawn]);
+    else if (lost || !navigator.onLine) show('offline', [words.offline]);
     else if (behavior?.isOpen === false && (conversationId === null || !messages.some(({ own }) => !own))) {
       const opens =
         behavior.nextOpenAt === null
@@ -45,6 +53,9 @@ export function createNotices(speech: I18n): Notices {
   function show(kind: string, lines: readonly string[]): void {
     if (shown.join('\n') === lines.join('\n')) return;
     shown = [...lines];
+    // How long to wait is counted down, but said once; what went wrong is said by who tells it.
+    if (kind !== element.dataset['kind'] && kind !== 'trouble' && state?.open === true)
+      announce(lines.join(' '));
     element.hidden = lines.length === 0;
     element.dataset['kind'] = kind;
     element.replaceChildren(
@@ -58,6 +69,10 @@ export function createNotices(speech: I18n): Notices {
       // What went wrong is over once something new happens.
       if (state !== null && next.messages !== state.messages) trouble = '';
       update(next);
+    },
+    setWithdrawn: (next) => {
+      withdrawn = next;
+      if (state !== null) update(state);
     },
     showError: (text) => {
       trouble = text;

@@ -16,6 +16,7 @@ export const words: Words = {
   shut: 'Wir haben gerade geschlossen.',
   opens: 'Wir sind {time} wieder da.',
   offline: 'Keine Verbindung. Ihre Nachrichten bleiben erhalten und werden von selbst gesendet.',
+  withdrawn: 'Diesen Chat gibt es hier nicht mehr. Nachrichten können nicht gesendet werden.',
   limited: 'Das war viel auf einmal. Weiter geht es in {time}.',
   ended: 'Dieses Gespräch ist beendet.',
   waiting: 'Wartet auf Antwort',

@@ -16,6 +16,7 @@ export const words = {
   shut: 'We are closed right now.',
   opens: 'We are back {time}.',
   offline: 'No connection. Your messages are kept and go out by themselves.',
+  withdrawn: 'This chat is not available here any more. Messages can’t be sent.',
   limited: 'That was a lot at once. Sending goes on in {time}.',
   ended: 'This conversation is closed.',
   waiting: 'Waiting for an answer',

@@ -16,6 +16,7 @@ export const words: Words = {
   shut: 'Ahora estamos cerrados.',
   opens: 'Volvemos {time}.',
   offline: 'Sin conexión. Sus mensajes se guardan y se enviarán solos.',
+  withdrawn: 'Este chat ya no está disponible aquí. No se pueden enviar mensajes.',
   limited: 'Demasiados mensajes seguidos. El envío continúa en {time}.',
   ended: 'Esta conversación está cerrada.',
   waiting: 'A la espera de respuesta',

@@ -16,6 +16,7 @@ export const words: Words = {
   shut: 'Nous sommes fermés pour le moment.',
   opens: 'Nous revenons {time}.',
   offline: 'Pas de connexion. Vos messages sont gardés et partiront d’eux-mêmes.',
+  withdrawn: 'Ce chat n’est plus disponible ici. Les messages ne peuvent pas être envoyés.',
   limited: 'Cela fait beaucoup à la fois. L’envoi reprend dans {time}.',
   ended: 'Cette conversation est terminée.',
   waiting: 'En attente de réponse',

@@ -16,6 +16,7 @@ export const words: Words = {
   shut: 'In questo momento siamo chiusi.',
   opens: 'Torniamo {time}.',
   offline: 'Nessuna connessione. I messaggi restano qui e partiranno da soli.',
+  withdrawn: 'Questa chat non è più disponibile qui. I messaggi non possono essere inviati.',
   limited: 'Troppi messaggi insieme. L’invio riprende tra {time}.',
   ended: 'Questa conversazione è chiusa.',
   waiting: 'In attesa di risposta',

@@ -16,6 +16,7 @@ export const words: Words = {
   shut: 'Wij zijn nu gesloten.',
   opens: 'Wij zijn er weer {time}.',
   offline: 'Geen verbinding. Uw berichten blijven bewaard en worden vanzelf verzonden.',
+  withdrawn: 'Deze chat is hier niet meer beschikbaar. Berichten kunnen niet worden verzonden.',
   limited: 'Dat was veel tegelijk. Verzenden gaat verder over {time}.',
   ended: 'Dit gesprek is gesloten.',
   waiting: 'Wacht op antwoord',

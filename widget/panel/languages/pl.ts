@@ -21,6 +21,7 @@ export const words: Words = {
   shut: 'W tej chwili mamy zamknięte.',
   opens: 'Wracamy {time}.',
   offline: 'Brak połączenia. Wiadomości są zachowane i zostaną wysłane same.',
+  withdrawn: 'Ten czat nie jest już tutaj dostępny. Nie można wysyłać wiadomości.',
   limited: 'To sporo naraz. Wysyłanie ruszy ponownie za {time}.',
   ended: 'Ta rozmowa jest zakończona.',
   waiting: 'Czeka na odpowiedź',

@@ -16,6 +16,7 @@ export const words: Words = {
   shut: 'De momento estamos fechados.',
   opens: 'Voltamos {time}.',
   offline: 'Sem ligação. As suas mensagens ficam guardadas e seguem sozinhas.',
+  withdrawn: 'Este chat já não está disponível aqui. Não é possível enviar mensagens.',
   limited: 'Foram muitas mensagens de uma só vez. O envio continua dentro de {time}.',
   ended: 'Esta conversa está encerrada.',
   waiting: 'À espera de resposta',
