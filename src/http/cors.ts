@@ -56,7 +56,7 @@ function addCorsHeaders(ctx: Context, application: CachedApplication | null, ori
     'Access-Control-Allow-Origin',
     origin,
     'Access-Control-Expose-Headers',
-    'Retry-After, RateLimit, RateLimit-Policy, X-Request-Id, ETag',
+    'Date, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id, ETag',
   );
 }
 

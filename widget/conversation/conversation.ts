@@ -25,6 +25,8 @@ export interface ConversationOptions {
   readonly sound: { isOn(): boolean; toggle(): void };
   readonly contact: Contact;
   readonly drafts: Drafts;
+  /** What time it is at the service, in ms since the epoch. */
+  now(): number;
 }
 
 /** The conversation in a panel's frame, in one language. */
@@ -58,7 +60,7 @@ export class Conversation {
   };
 
   constructor(options: ConversationOptions) {
-    const { api, shell, frame, contact } = options;
+    const { api, shell, frame, contact, now } = options;
     const { i18n, chat } = frame;
     const { words } = i18n;
     const onError = this.#onError;
@@ -71,6 +73,8 @@ export class Conversation {
       onEdit: (message) => this.#onEdit(message),
       onError,
       onSeen: () => this.#markRead(),
+      now,
+      signal: this.#life.signal,
       renew: (message, file) => renewFile(shell, this.#state, message, file),
       base: shell.options.apiBaseUrl ?? location.href,
     });

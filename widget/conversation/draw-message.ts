@@ -16,6 +16,8 @@ export interface Drawing {
   readonly speech: I18n;
   /** The service's address. */
   readonly base: string;
+  /** What time it is at the service, in ms since the epoch. */
+  now(): number;
   onEdit(message: SdkMessage): void;
   onError(error: unknown): void;
   /** Asks for a file's address anew; null: it is not there any more. */
@@ -28,6 +30,8 @@ export interface MessagePlace {
   readonly first: boolean;
   /** How far it has come; empty: that is not shown here. */
   readonly receipt: string;
+  /** Offers to edit and to delete it. */
+  readonly changeable: boolean;
   /** Offers what an automatic answer can be followed by. */
   readonly offer: boolean;
 }
@@ -41,9 +45,9 @@ const picturePlace = { width: 260, height: 320 };
 export function drawMessage(
   drawing: Drawing,
   message: SdkMessage,
-  { first, receipt, offer }: MessagePlace,
+  { first, receipt, changeable, offer }: MessagePlace,
 ): HTMLElement {
-  const { api, speech, base, renew } = drawing;
+  const { api, speech, base, now, renew } = drawing;
   const { words } = speech;
   const { own: mine, state: delivery, senderRole, senderName, editedAt, attachments } = message;
   const date = new Date(message.createdAt);
@@ -58,6 +62,7 @@ export function drawMessage(
       tag: speech.tag,
       place: picturePlace,
       base,
+      now,
       renew: (file) => renew(message, file),
     }),
     meta: first
@@ -89,7 +94,7 @@ export function drawMessage(
     foot.push(h('button', { type: 'button', class: 'plain', click: ask }, words.person));
   }
   if (foot.some((part) => part !== false)) item.append(h('p', { class: `foot ${delivery}` }, ...foot));
-  if (mine && mayChange(message)) item.querySelector('.line')?.append(actions(drawing, message));
+  if (changeable) item.querySelector('.line')?.append(actions(drawing, message));
   return item;
 }
 
@@ -147,11 +152,16 @@ export function bubble(
   );
 }
 
-function mayChange({ createdAt, state: delivery }: SdkMessage): boolean {
-  return (
-    delivery === 'failed' ||
-    (delivery === 'sent' && Date.now() - Date.parse(createdAt) < sizeLimits.editWindowMs)
-  );
+/** How long a visitor may still change a message, in ms; 0 or less: not any more. @param now at the service */
+export function changeableForMs({ own, createdAt, state: delivery }: SdkMessage, now: number): number {
+  if (!own || delivery === 'sending') return 0;
+  return delivery === 'failed' ? Infinity : Date.parse(createdAt) + sizeLimits.editWindowMs - now;
+}
+
+/** When the time is over for the next of them, in ms; never longer than that time is. @param now at the service */
+export function untilNextEndMs(messages: readonly SdkMessage[], now: number): number {
+  const left = messages.map((message) => changeableForMs(message, now)).filter((ms) => ms > 0);
+  return Math.min(sizeLimits.editWindowMs, ...left);
 }
 
 function actions({ api, speech: { words }, onEdit, onError }: Drawing, message: SdkMessage): HTMLElement {

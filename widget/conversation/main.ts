@@ -12,6 +12,7 @@ import css from './conversation.css';
 import { Conversation } from './conversation.ts';
 import { createDrafts } from './drafts.ts';
 import { playNotificationSound } from './notification-sound.ts';
+import { createServerClock, type ServerClock } from './server-clock.ts';
 import { createTitleBadge } from './title-badge.ts';
 
 const events: readonly SdkEventName[] = [
@@ -35,20 +36,29 @@ const quietKey = 'deskbell:quiet';
 
 export const start: ConversationModule['start'] = (shell, frame, makeFrame) => {
   const { options, config, signal } = shell;
-  init(config === null ? options : { ...options, config }).catch(() => undefined);
+  const clock = createServerClock();
+  const environment = { fetch: clock.fetch, ...options.environment };
+  init({ ...options, environment, ...(config !== null && { config }) }).catch(() => undefined);
   const api = getSdkApi();
   for (const type of events) {
     api.on(type, (detail: SdkEvents[SdkEventName]) => {
       document.dispatchEvent(new CustomEvent(`deskbell:${type}`, { detail }));
     });
   }
-  if (frame !== null) live(api, shell as VisibleHost, frame, makeFrame);
+  if (frame !== null) live({ api, shell: shell as VisibleHost, makeFrame, clock }, frame);
   signal.addEventListener('abort', () => api.destroy());
   return api;
 };
 
+interface Means {
+  readonly api: SdkApi;
+  readonly shell: VisibleHost;
+  readonly makeFrame: MakePanel;
+  readonly clock: ServerClock;
+}
+
 /** Keeps the frame and the page up to date with the engine, in whichever language is wanted at the time. */
-function live(api: SdkApi, shell: VisibleHost, first: Panel, makeFrame: MakePanel): void {
+function live({ api, shell, makeFrame, clock }: Means, first: Panel): void {
   const { options, signal, root } = shell;
   let { theme, locale } = api.getState();
   let quiet = readQuiet();
@@ -65,7 +75,7 @@ function live(api: SdkApi, shell: VisibleHost, first: Panel, makeFrame: MakePane
   root.adoptedStyleSheets = [...root.adoptedStyleSheets.slice(0, 2), sheet(css)];
   let frame = first;
   const drafts = createDrafts({ ...options, mayStore: (state) => !contact.shouldAsk(state) }, api.getState());
-  let room = new Conversation({ api, shell, frame, sound, contact, drafts });
+  let room = new Conversation({ api, shell, frame, sound, contact, drafts, now: clock.now });
   const { reset } = api;
   Object.assign(api, {
     reset: () => {
@@ -88,7 +98,7 @@ function live(api: SdkApi, shell: VisibleHost, first: Panel, makeFrame: MakePane
     room.remove();
     frame.remove();
     frame = made;
-    room = new Conversation({ api, shell, frame, sound, contact, drafts });
+    room = new Conversation({ api, shell, frame, sound, contact, drafts, now: clock.now });
     frame.setOpen(was);
     room.setWithdrawn(withdrawn);
     update(api.getState());

@@ -2,7 +2,7 @@
 // Must not draw into the page.
 import type { SdkMessage, SdkState } from '../../src/sdk/types.ts';
 import { h } from '../shared/dom.ts';
-import { bubble, drawMessage, type Drawing } from './draw-message.ts';
+import { bubble, changeableForMs, drawMessage, type Drawing } from './draw-message.ts';
 import { renderContent } from './rich-text.ts';
 
 export interface Entry {
@@ -64,10 +64,11 @@ export function listEntries(state: SdkState, shown: number, drawing: Drawing): E
       message.senderRole === 'assistant' &&
       index === messages.length - 1 &&
       messages[lastOwn]?.content !== words.personText;
+    const changeable = changeableForMs(message, drawing.now()) > 0;
     result.push({
       key: message.key,
-      version: new Version(message, `${first}${receipt}${offer}`),
-      draw: () => drawMessage(drawing, message, { first, receipt, offer }),
+      version: new Version(message, `${first}${receipt}${changeable}${offer}`),
+      draw: () => drawMessage(drawing, message, { first, receipt, changeable, offer }),
     });
   }
   return result;

@@ -3,7 +3,7 @@
 import type { SdkState } from '../../src/sdk/types.ts';
 import { h } from '../shared/dom.ts';
 import { createDrawnList } from './drawn-list.ts';
-import type { Drawing } from './draw-message.ts';
+import { untilNextEndMs, type Drawing } from './draw-message.ts';
 import { dots, listEntries } from './transcript-entries.ts';
 
 export interface Transcript {
@@ -15,6 +15,8 @@ export interface Transcript {
 
 export interface TranscriptOptions extends Drawing {
   onSeen(): void;
+  /** Ends it. */
+  readonly signal: AbortSignal;
 }
 
 /** Messages drawn at first, and how many more each time the visitor scrolls to the top. */
@@ -22,7 +24,7 @@ const windowSize = 60;
 const windowStep = 60;
 
 export function createTranscript(options: TranscriptOptions): Transcript {
-  const { api, speech, onError, onSeen } = options;
+  const { api, speech, now, onError, onSeen, signal } = options;
   const { words } = speech;
   const list = h('ol', { role: 'list' });
   const log = h(
@@ -48,6 +50,8 @@ export function createTranscript(options: TranscriptOptions): Transcript {
   let stick = true;
   let missed = 0;
   let size = '';
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  signal.addEventListener('abort', () => clearTimeout(timer));
   // The composer grows and shrinks below, and a keyboard the window: the newest message stays in sight.
   new ResizeObserver(() => {
     size = sizeNow();
@@ -80,6 +84,13 @@ export function createTranscript(options: TranscriptOptions): Transcript {
     else if (grewUpwards(before, next) || busy) log.scrollTop = log.scrollHeight - fromEnd;
     else log.scrollTop = top;
     showJump();
+    drawLater();
+  }
+
+  /** What may be done with a message ends without anything that is heard of. */
+  function drawLater(): void {
+    clearTimeout(timer);
+    timer = setTimeout(() => update(state), untilNextEndMs(state.messages, now()));
   }
 
   function sizeNow(): string {
