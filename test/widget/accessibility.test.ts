@@ -493,6 +493,32 @@ test.each([320, 360])(
   },
 );
 
+test.each([
+  ['wide', { width: 1280, height: 800 }],
+  ['a phone', { width: 360, height: 640 }],
+  ['zoomed', { width: 320, height: 256 }],
+] as const)('what is wrong with a message stands on no button: %s', async (_name, viewport) => {
+  const { page, w } = await arrive({ viewport });
+  await w.open();
+  await w.field.click();
+  await page.keyboard.insertText('x'.repeat(5_200));
+  const said = page.locator('deskbell-widget').getByText('200 characters too many');
+  await said.waitFor();
+  const covered = `(() => {
+    const bar = document.querySelector('deskbell-widget').shadowRoot.querySelector('.bar');
+    const text = new Range();
+    text.selectNodeContents(bar.querySelector('[role=status]'));
+    const a = text.getBoundingClientRect();
+    return [...bar.querySelectorAll('button')].filter((button) => {
+      const b = button.getBoundingClientRect();
+      return b.width > 0 && a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+    }).map((button) => button.title);
+  })()`;
+  await eventually(async () => expect(await page.evaluate(covered)).toEqual([]));
+  const send = (await w.send.boundingBox())!;
+  expect(send.y + send.height).toBeLessThanOrEqual(viewport.height);
+});
+
 test('a long history: a window of it is drawn, and all can be reached', async () => {
   const count = rounds(250, 1_000);
   const { page, w } = await arrive();
