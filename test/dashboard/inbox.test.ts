@@ -796,6 +796,9 @@ describe('for everyone', () => {
     await password.press('Enter');
     await row(page, 'Ana Accessible').first().waitFor();
     await check(page, `${name}-queue`);
+    await page.locator('[data-field=search]').fill('zzqq');
+    await page.locator('.empty:not(:empty)').waitFor();
+    await check(page, `${name}-nothing-found`);
     await page.goto(`${stage.app.url}/#/c/${id}`);
     await log(page).getByText('Can you read this?').waitFor();
     await check(page, `${name}-conversation`);

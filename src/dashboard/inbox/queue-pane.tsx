@@ -180,52 +180,59 @@ function List(): JSX.Element {
   const first = Math.max(0, Math.floor(top.value / rowHeight) - extraRows);
   const last = Math.min(rows.length, Math.ceil((top.value + height.value) / rowHeight) + extraRows);
   return (
-    <div
-      class="queue-list"
-      ref={ref}
-      role="listbox"
-      tabIndex={0}
-      aria-label={t('queue')}
-      aria-activedescendant={at < 0 ? undefined : `row-${rows[at]?.id ?? ''}`}
-      onScroll={(event) => {
-        top.value = event.currentTarget.scrollTop;
-        model.queue.showUpTo(
-          Math.ceil((event.currentTarget.scrollTop + event.currentTarget.clientHeight) / rowHeight),
-        );
-      }}
-    >
+    <>
       {rows.length === 0 ? <Empty /> : null}
-      <div class="rows" role="presentation" style={{ height: `${rows.length * rowHeight}px` }}>
-        <div role="presentation" style={{ transform: `translateY(${first * rowHeight}px)` }}>
-          {rows.slice(first, last).map((item, index) => (
-            <Row
-              key={item.id}
-              item={item}
-              place={first + index + 1}
-              count={rows.length}
-              cursor={first + index === at}
-              open={item.id === openId}
-              draft={drafted.has(item.id)}
-              marked={marked.has(item.id)}
-              now={minute * 60_000}
-              memberId={memberId}
-            />
-          ))}
+      <div
+        class="queue-list"
+        ref={ref}
+        role="listbox"
+        tabIndex={0}
+        aria-label={t('queue')}
+        aria-activedescendant={at < 0 ? undefined : `row-${rows[at]?.id ?? ''}`}
+        onScroll={(event) => {
+          top.value = event.currentTarget.scrollTop;
+          model.queue.showUpTo(
+            Math.ceil((event.currentTarget.scrollTop + event.currentTarget.clientHeight) / rowHeight),
+          );
+        }}
+      >
+        <div class="rows" role="presentation" style={{ height: `${rows.length * rowHeight}px` }}>
+          <div role="presentation" style={{ transform: `translateY(${first * rowHeight}px)` }}>
+            {rows.slice(first, last).map((item, index) => (
+              <Row
+                key={item.id}
+                item={item}
+                place={first + index + 1}
+                count={rows.length}
+                cursor={first + index === at}
+                open={item.id === openId}
+                draft={drafted.has(item.id)}
+                marked={marked.has(item.id)}
+                now={minute * 60_000}
+                memberId={memberId}
+              />
+            ))}
+          </div>
         </div>
       </div>
-    </div>
+    </>
   );
 }
 
-function Empty(): JSX.Element | null {
+/** What stands in the place of rows, before their list: a list has nothing but its options. */
+function Empty(): JSX.Element {
   const queue = useComputed(() => deskState.value.queue).value;
   const { tab, lists } = queue;
   const search = shownSearch(queue);
   const problem = search === null ? lists[tab].problem : search.problem;
   const known = search === null ? lists[tab].horizon !== null : search.ids !== null;
-  if (problem !== null) return <p class="empty bad">{problem}</p>;
-  if (!known) return <p class="empty">{search === null ? t('loading') : ''}</p>;
-  return <p class="empty">{t(search === null ? emptyWords[tab] : 'emptySearch')}</p>;
+  const isSearching = search !== null;
+  const word = isSearching ? 'emptySearch' : known ? emptyWords[tab] : 'loading';
+  return (
+    <p class={problem === null ? 'empty' : 'empty bad'} role="status">
+      {problem ?? (isSearching && !known ? '' : t(word))}
+    </p>
+  );
 }
 
 interface RowProps {
