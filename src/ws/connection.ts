@@ -7,7 +7,7 @@ import { closeCodes, sizeLimits } from '../protocol/codes.ts';
 import type { SenderRole } from '../protocol/entities.ts';
 import type { EventPayloads, ServerFrame } from '../protocol/events.ts';
 import { readStaffSend, readVisitorSend, type ClientFrame, type ClientPayloads } from '../protocol/frames.ts';
-import { checkAccess } from '../services/auth/socket-tokens.ts';
+import { checkAccess, type Access } from '../services/auth/socket-tokens.ts';
 import { backfill, resync } from '../services/chat/room-sync.ts';
 import { endsAt, userId, type MemberActor, type VisitorActor } from '../services/core/actor.ts';
 import {
@@ -76,13 +76,12 @@ const whyRefused = {
 
 export class Connection {
   readonly id: string;
-  readonly actor: VisitorActor | MemberActor;
   readonly userId: string;
   readonly senderRole: SenderRole;
   /** What it receives without joining a room. */
   readonly subscription: OrganizationSubscription;
   readonly #options: ConnectionOptions;
-  readonly #call: ParticipantCall;
+  #call: ParticipantCall;
   readonly #rooms = new Map<string, Room>();
   /** How to cancel the end of typing, by conversation; null: it has never typed. */
   #typing: Map<string, () => void> | null = null;
@@ -104,13 +103,13 @@ export class Connection {
   #doubts = 0;
   /** When they end by time alone, ms, as was last seen: use of a session puts that off. */
   #endsAt: number;
+  /** The name that others see while this user types. */
   #userName: string;
 
   constructor(options: ConnectionOptions) {
     const { actor, service, address, id } = options;
     this.#options = options;
     this.id = id;
-    this.actor = actor;
     this.userId = userId(actor);
     this.senderRole = actor.kind === 'visitor' ? 'visitor' : 'operator';
     this.subscription = options.subscription;
@@ -119,9 +118,9 @@ export class Connection {
     this.#call = { service, actor, address, connectionId: id, contentLimit: sizeLimits.contentSocket };
   }
 
-  /** The name that others see while this user types. */
-  get userName(): string {
-    return this.#userName;
+  /** Whose it is, as they were when their rights were checked last. */
+  get actor(): VisitorActor | MemberActor {
+    return this.#call.actor;
   }
 
   get organizationId(): string {
@@ -550,11 +549,12 @@ export class Connection {
       const doubts = this.#doubts;
       const access = await checkAccess(this.#options.service, this.actor, this.#options.address);
       if ('refused' in access) this.close(access.refused, whyRefused[access.refused]);
-      else if (doubts === this.#doubts) this.#release(access.until);
+      else if (doubts === this.#doubts) this.#release(access);
     }
   }
 
-  #release(until: number): void {
+  #release({ until, actor }: Extract<Access, { until: number }>): void {
+    if (actor !== this.actor) this.#call = { ...this.#call, actor };
     this.#endsAt = until;
     const held = this.#held ?? [];
     this.#held = null;

@@ -244,6 +244,26 @@ describe('typing', () => {
     await listener.close();
   });
 
+  it('says the name that a member has now, and so does what they send', async () => {
+    const named = createVisitor(app, acme.application);
+    const room = await createConversation(named);
+    const vera = await createMember(app, 'acme', 'operator', 'Vera Before');
+    await vera.call('POST', `/conversations/${room}/accept`);
+    const listener = await named.connect();
+    const typist = await vera.connect();
+    for (const socket of [listener, typist]) {
+      socket.send('room:join', { conversationId: room });
+      await socket.receives('room:joined');
+    }
+    await vera.call('PATCH', '/me', { name: 'Vera After' });
+    typist.send('typing:start', { conversationId: room });
+    typist.send('message:send', { conversationId: room, content: 'hello', clientMessageId: 'after' });
+    expect((await listener.receives('typing:start')).userName).toBe('Vera After');
+    expect((await listener.receives('message:new')).senderName).toBe('Vera After');
+    await typist.close();
+    await listener.close();
+  });
+
   it('ends with the socket, with leaving and with the message, once', async () => {
     const operatorSocket = await join(operator);
     const typist = await join(visitor);

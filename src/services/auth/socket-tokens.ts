@@ -210,7 +210,11 @@ async function memberFromClaims(
 /** Why a live connection must end; or until when, ms, its actor may stay unless configuration changes. */
 export type Access =
   | { readonly refused: 'unauthorized' | 'withdrawn' | 'appNotFound' }
-  | { readonly until: number };
+  | {
+      readonly until: number;
+      /** As they are now: a member's name or role may be another. */
+      readonly actor: VisitorActor | MemberActor;
+    };
 
 /** Whether the actor of a live connection may stay: asked again whenever configuration changes, and at its end. */
 export async function checkAccess(
@@ -221,15 +225,16 @@ export async function checkAccess(
   if (actor.kind === 'visitor') {
     const refused = await checkVisitor(service, actor, address);
     if (refused !== null) return { refused };
-    if (actor.keyId === undefined) return { until: Infinity };
+    if (actor.keyId === undefined) return { until: Infinity, actor };
     // One that was replaced since the connection was made ends after a while. Its successor makes tokens that open another.
     const key = await findActiveKey(service, actor.keyId);
-    return key === null ? { refused: 'unauthorized' } : { until: key.expires_at ?? Infinity };
+    return key === null ? { refused: 'unauthorized' } : { until: key.expires_at ?? Infinity, actor };
   }
   const found = await service.configCache.sessionById(actor.sessionId);
-  return found !== null && (await isSessionActive(service, found))
-    ? { until: found.session.expires_at }
-    : { refused: 'withdrawn' };
+  if (found === null || !(await isSessionActive(service, found))) return { refused: 'withdrawn' };
+  const { name, role } = found.member;
+  const isSame = name === actor.name && role === actor.role;
+  return { until: found.session.expires_at, actor: isSame ? actor : { ...actor, name, role } };
 }
 
 async function checkVisitor(

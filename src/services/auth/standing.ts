@@ -136,7 +136,8 @@ async function readMember(tx: ReadTx, service: Service, actor: MemberActor): Pro
     organization !== undefined &&
     hasDemandedFactor(session, organization, member);
   if (!active) throw new ServiceError('unauthorized', 'The session is over. Sign in again.');
-  return member.role === actor.role ? actor : { ...actor, role: member.role };
+  const { name, role } = member;
+  return name === actor.name && role === actor.role ? actor : { ...actor, name, role };
 }
 
 async function assertVisitorAdmitted(
