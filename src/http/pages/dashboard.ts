@@ -8,7 +8,7 @@ import type { Context, Middleware } from 'koa';
 import { z } from 'zod';
 import { visitorApiPrefix } from '../../protocol/codes.ts';
 import { organizationSlugFromHost } from '../../services/auth/organization-host.ts';
-import { isLoopbackHost, mayHaveSessionCookie } from '../../services/auth/session-cookie.ts';
+import { isLoopbackHeader, mayHaveSessionCookie } from '../../services/auth/session-cookie.ts';
 import { dashboardLook } from '../../services/tenants/dashboard-look.ts';
 import type { Service } from '../../services/service.ts';
 import { clientAddressOf, readCredentials } from '../request.ts';
@@ -135,7 +135,7 @@ function sendPage(ctx: Context, service: Service, build: Build): void {
   const slug = organizationSlugFromHost(service, host);
   // Whether there is such an organization is not said here.
   const named = slug === null ? '' : `<meta name="deskbell-organization" content="${escapeHtml(slug)}">`;
-  const encrypted = service.settings.baseUrl()?.startsWith('https:') === true || !isLoopbackHost(host);
+  const encrypted = service.settings.baseUrl()?.startsWith('https:') === true || !isLoopbackHeader(host);
   ctx.set('Content-Security-Policy', policy(encrypted ? 'wss:' : 'ws:', fileOrigins(service)));
   ctx.type = 'html';
   ctx.vary('Accept-Language');

@@ -1,5 +1,6 @@
 // The session as a cookie, for the dashboard's own pages. It counts only in requests that this server's own pages make,
 // never beside Authorization, and never for visitors.
+import { isLoopbackHost } from '../../net/ip-ranges.ts';
 import type { Service } from '../service.ts';
 import type { Credentials } from './authenticate.ts';
 import { organizationSlugFromHost } from './organization-host.ts';
@@ -28,7 +29,7 @@ function isOwnOrigin(service: Service, origin: string, host: string | undefined)
   const page = URL.parse(origin);
   if (page === null || page.origin !== origin || host === undefined) return false;
   // No cookie is given to plain HTTP, so none comes from there: what does was changed on its way.
-  if (page.protocol !== 'https:' && !isLoopback(page.hostname)) return false;
+  if (page.protocol !== 'https:' && !isLoopbackHost(page.hostname)) return false;
   if (page.host === host.toLowerCase()) return true;
   // A proxy in front may name another host than the one that was asked.
   const base = service.settings.baseUrl();
@@ -90,19 +91,10 @@ function usesHttps(service: Service, { origin, host }: Page): boolean {
   const [page] = origin;
   if (page !== undefined) return !page.startsWith('http:');
   const base = service.settings.baseUrl();
-  return base?.startsWith('https:') === true || !isLoopbackHost(host);
+  return base?.startsWith('https:') === true || !isLoopbackHeader(host);
 }
 
 /** Whether a Host header names the machine itself. */
-export function isLoopbackHost(host: string | undefined): boolean {
-  return isLoopback(URL.parse(`http://${host ?? ''}`)?.hostname ?? '');
-}
-
-function isLoopback(hostname: string): boolean {
-  return (
-    hostname === 'localhost' ||
-    hostname.endsWith('.localhost') ||
-    hostname === '[::1]' ||
-    /^127\.\d+\.\d+\.\d+$/.test(hostname)
-  );
+export function isLoopbackHeader(host: string | undefined): boolean {
+  return isLoopbackHost(URL.parse(`http://${host ?? ''}`)?.hostname ?? '');
 }

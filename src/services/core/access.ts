@@ -7,6 +7,7 @@ import type {
   ApplicationRow,
   ConversationWithVisitor,
   CrawlRow,
+  EffectRow,
   KnowledgeDocumentRow,
   MemberRow,
   MessageWithSender,
@@ -218,6 +219,15 @@ export async function accessCrawl(
   id: string,
 ): Promise<CrawlRow> {
   return ownRow(actor, await tx.repositories.crawls.byId(id), 'crawl');
+}
+
+/** @throws ServiceError not_found */
+export async function accessEffect(
+  tx: ReadTx,
+  actor: MemberActor | LocalActor,
+  id: string,
+): Promise<EffectRow> {
+  return ownRow(actor, await tx.repositories.effects.byId(id), 'effect');
 }
 
 function ownRow<R extends { organization_id: string }>(

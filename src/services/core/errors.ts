@@ -96,7 +96,7 @@ export function toServiceError(error: unknown): unknown {
   );
 }
 
-/** One address has as many slow calls waiting as it may have. */
+/** An address, or an organization, has as many slow calls waiting as it may have. */
 function tooManyWaiting(): ServiceError {
   const window = { limit: 1, windowMs: 1_000 };
   return rateLimited(

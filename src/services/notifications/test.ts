@@ -1,6 +1,7 @@
 // Tells a member something by every way, on purpose, and says which link of it is broken and what to do.
 import type { LimitWindow } from '../../engine/engine.ts';
 import type { PushDeviceRow } from '../../engine/rows.ts';
+import { isLoopbackHost } from '../../net/ip-ranges.ts';
 import { createPushClient, type PushResponse, type SendPush } from '../../net/push-client.ts';
 import { createSmtpClient } from '../../net/smtp-client.ts';
 import type { NotificationTestResult } from '../../protocol/notifications.ts';
@@ -106,7 +107,7 @@ async function testPushes(
 function noDevice(service: Service): string {
   const url = service.settings.baseUrl();
   const host = url === null ? '' : new URL(url).hostname;
-  const isSecure = url?.startsWith('https:') === true || ['localhost', '127.0.0.1', '[::1]'].includes(host);
+  const isSecure = url?.startsWith('https:') === true || isLoopbackHost(host);
   return isSecure
     ? 'no browser of yours is sent pushes: open the page "Notifications" of the dashboard in it, and press "Push in this browser"'
     : 'the dashboard is reached over plain http, where browsers take no pushes: serve it over https and set --base-url';

@@ -2,9 +2,8 @@
 import type { EffectRow } from '../../engine/rows.ts';
 import type { Input, Output } from '../../protocol/operations.ts';
 import type { OutboxEffect } from '../../protocol/operations/email.ts';
-import { accessOrganization } from '../core/access.ts';
+import { accessEffect, accessOrganization } from '../core/access.ts';
 import { audit } from '../core/audit.ts';
-import { notFound } from '../core/errors.ts';
 import { readLogPage } from '../core/log-pages.ts';
 import { isoTime } from '../core/serializers.ts';
 import type { OwnerCall, Tx } from '../service.ts';
@@ -83,12 +82,7 @@ export async function replayEffect(
   { effectId }: Input<'outbox.replay'>,
 ): Promise<Output<'outbox.replay'>> {
   const { effects } = tx.repositories;
-  const row = await effects.byId(effectId);
-  if (
-    row === undefined ||
-    (call.actor.kind === 'member' && row.organization_id !== call.actor.organizationId)
-  )
-    throw notFound('effect');
+  const row = await accessEffect(tx, call.actor, effectId);
   const now = call.service.engine.clock.now();
   const again: EffectRow = {
     ...row,
