@@ -166,8 +166,7 @@ export const visitor = z.object({
 export type Visitor = z.infer<typeof visitor>;
 
 /** An application as staff's lists name it. */
-export const applicationRef = z.object({ id: uuid, name: z.string() });
-export type ApplicationRef = z.infer<typeof applicationRef>;
+const applicationRef = z.object({ id: uuid, name: z.string() });
 
 export const staffConversationListItem = conversationListItem.extend({
   mode,
@@ -225,7 +224,6 @@ export const organizationLimits = z.object({
   /** Of the files that were sent with messages. */
   fileBytes: z.int().min(0).nullable(),
 });
-export type OrganizationLimits = z.infer<typeof organizationLimits>;
 
 export const organizationDetail = organization.extend({
   limits: z.object({

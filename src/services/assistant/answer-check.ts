@@ -17,9 +17,9 @@ export type CheckedAnswer =
 const maxAnswerLength = 4_000;
 const maxClarificationLength = 400;
 /** The share of an answer's words of matter that must stand in the passages that it cites, or in the question. */
-export const minAnswerSupport = 0.6;
+const minAnswerSupport = 0.6;
 /** The same for each sentence that has a few of them, so that one invented sentence does not hide among true ones. */
-export const minSentenceSupport = 0.4;
+const minSentenceSupport = 0.4;
 const minSentenceWords = 4;
 
 const handover = (why: string): CheckedAnswer => ({ action: 'handover', why });

@@ -1,8 +1,6 @@
 // Owns turning untrusted JSON text into a value: nesting is measured on the raw text before anything is parsed.
 // Must not know what the JSON is for (HTTP body, WebSocket frame, Lexical string) and must not repair anything.
-
-/** Levels of nesting that any body or frame may have. */
-export const MAX_JSON_DEPTH = 32;
+import { sizeLimits } from '../../protocol/codes.ts';
 
 /** The outcome of {@link parseJson}; `depth` means nested too deeply, `syntax` means not JSON. */
 export type ParsedJson = { ok: true; value: unknown } | { ok: false; reason: 'syntax' | 'depth' };
@@ -33,7 +31,7 @@ const CLOSE_OBJECT = 0x7d;
  * @param maxDepth the deepest nesting accepted
  * @returns the value, or why there is none; never throws
  */
-export function parseJson(text: string, maxDepth: number = MAX_JSON_DEPTH): ParsedJson {
+export function parseJson(text: string, maxDepth: number = sizeLimits.jsonDepth): ParsedJson {
   if (nestsDeeperThan(text, maxDepth)) return { ok: false, reason: 'depth' };
   try {
     const value: unknown = JSON.parse(text);

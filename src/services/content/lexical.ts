@@ -7,7 +7,7 @@ import { findUnstorable } from '../../protocol/text.ts';
 import { hasVisibleText } from '../../text/text.ts';
 
 /** Levels of nodes below the root: the root's children are level 1. */
-export const MAX_LEXICAL_LEVELS = 32;
+const MAX_LEXICAL_LEVELS = 32;
 /** Nodes below the root. */
 export const MAX_LEXICAL_NODES = 2000;
 

@@ -12,9 +12,9 @@ import { whoIsTold, type Told } from './rules.ts';
 /** What is older when it is read is no news any more: the log is read again from a while back after a restart. */
 const newsMs = 60_000;
 /** An e-mail waits so long: who reads the message in between gets none. */
-export const mailDelayMs = 120_000;
+const mailDelayMs = 120_000;
 /** How long a push or a mail is tried for: as long as a push service keeps one. */
-export const noticeRetryForMs = 3_600_000;
+const noticeRetryForMs = 3_600_000;
 
 /** Plans what members are told of. */
 export function createNotificationPlanner(service: Service): EffectPlanner {

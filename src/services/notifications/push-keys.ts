@@ -37,7 +37,7 @@ export function makePushKey(service: Service): StoredKey {
 }
 
 /** The scope of a write that may make the keys. */
-export const pushKeysScope = 'server:push-keys';
+const pushKeysScope = 'server:push-keys';
 
 /** The key in use; undefined: none was made yet. */
 export async function currentPushKey(tx: ReadTx): Promise<PushKey | undefined> {

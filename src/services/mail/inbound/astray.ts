@@ -3,7 +3,7 @@
 import type { Service } from '../../service.ts';
 
 /** The key of `meta` under which they are counted. */
-export const astrayKey = 'mails_astray';
+const astrayKey = 'mails_astray';
 
 /** Counts one. */
 export function noteAstray({ engine: { store, clock } }: Service): Promise<void> {
