@@ -1,6 +1,7 @@
 // Attacks `import` with files whose end fits and whose rows could not have been typed in: each is refused with its line,
 // and nothing of it stays. What a good file brings is in test/cli/data-commands.test.ts.
 import { createHash } from 'node:crypto';
+import { supportedMimeTypes } from 'file-type';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sizeLimits } from '../../src/protocol/codes.ts';
 import { exportOrganization } from '../../src/services/data/export.ts';
@@ -351,6 +352,31 @@ it.each(['a=b@x.com', 'user/dept@x.com', 'jörg@x.de', 'root@localhost', `${'lon
     expect(sender).toBe(address.startsWith('long') ? null : address);
   },
 );
+
+it('a file of every type that an upload may find comes along', () => {
+  const { files } = createFileSchemas(to.service);
+  const id = '0193a000-0000-7000-8000-000000000000';
+  const row = {
+    id,
+    organization_id: id,
+    uploader: id,
+    visitor_key: null,
+    message_id: id,
+    name: 'a',
+    size: 1,
+    width: null,
+    height: null,
+    digest: '0'.repeat(64),
+    state: 'ready',
+    idempotency_key: null,
+    created_at: 0,
+  };
+  const types = [...supportedMimeTypes, 'text/plain', 'application/octet-stream'];
+  expect(types).toContain('audio/ogg; codecs=opus');
+  expect(types.filter((type) => !files.safeParse({ ...row, type }).success)).toEqual([]);
+  for (const type of ['text/plain\r\nX: y', 'text', 'a/b; c="d"', 'a/b; c', 'a/b/c'])
+    expect(files.safeParse({ ...row, type }).success, type).toBe(false);
+});
 
 it('what came in goes out again, the same in every column', async () => {
   const first = rowsOfFile(lines);

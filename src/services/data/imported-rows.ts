@@ -399,7 +399,8 @@ function fileRow(past: z.ZodNumber): z.ZodType<FileRows['files']> {
     visitor_key: entity.uuid.nullable(),
     message_id: entity.uuid,
     name: exactText(1, fileLimits.name).refine((one) => cleanFileName(one) === one, 'is no name of a file'),
-    type: exactText(1, 200).regex(/^[a-z0-9.+-]+\/[a-z0-9.+-]+$/, 'is no media type'),
+    // As an upload finds it by the bytes: `audio/ogg; codecs=opus`, `video/MP2P`.
+    type: exactText(1, 200).regex(/^[\w.+-]+\/[\w.+-]+(?:; [\w-]+=[\w.+-]+)?$/, 'is no media type'),
     size: z.int().min(1).max(fileLimits.staffBytes),
     width: count.nullable(),
     height: count.nullable(),
