@@ -23,6 +23,7 @@ import {
   reindexDatabase,
   removeBackupFiles,
   restoreCopyName,
+  restoringEnd,
   sqliteCode,
   systemErrorCode,
   unsealedCopyName,
@@ -221,8 +222,8 @@ async function restoreOpened(
     throw new EngineError(
       `A deskbell server${await nameLockHolder(folder)} is running on ${folder}. Stop it, then restore; nothing was changed.`,
     );
-  const incoming = `${databaseFile(folder)}.restoring`;
-  const incomingFiles = `${filesFolder(folder)}.restoring`;
+  const incoming = databaseFile(folder) + restoringEnd;
+  const incomingFiles = filesFolder(folder) + restoringEnd;
   try {
     await assertFree(folder, key, force);
     assertKey(

@@ -46,7 +46,7 @@ export { BackupError, PassphraseError } from './sqlite/sealed-backup.ts';
 export { errorMessage, systemErrorCode } from './file-errors.ts';
 export { EngineError } from './open-errors.ts';
 export { openConnection, sqliteCode } from './sqlite/connection.ts';
-export { restoreCopyName, unsealedCopyName } from './sqlite/copies.ts';
+export { restoreCopyName, restoringEnd, unsealedCopyName } from './sqlite/copies.ts';
 export { hasReserve, reserveBytes } from './sqlite/disk-reserve.ts';
 export { inspectDatabase, readMetaValue, type DatabaseReport } from './sqlite/inspect.ts';
 export { reindexDatabase } from './sqlite/reindex.ts';

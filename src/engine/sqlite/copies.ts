@@ -1,12 +1,15 @@
 // The copies of the database that lie beside it: made before a change of its schema
-// and before a restore, or for a backup that was cut off before it was sealed. They hold
-// what has been removed since, so they must not stay.
+// and before a restore, for a backup that was cut off before it was sealed, or by a restore
+// that was cut off. They hold what has been removed since, so they must not stay.
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DatabaseCopy } from '../engine.ts';
 
+/** What a restore puts behind the name of a file or folder until it takes its place. */
+export const restoringEnd = '.restoring';
+
 const copyName =
-  /^deskbell-(?:before-schema-\d+\.db|before-restore-[0-9TZ-]+|unsealed\..+\.partial)(?:-wal|-shm|-journal)?$/;
+  /^(?:deskbell-(?:before-schema-\d+\.db|before-restore-[0-9TZ-]+|unsealed\..+\.partial)|(?:deskbell\.db|files)\.restoring)(?:-wal|-shm|-journal)?$/;
 
 /** The file that is made before a database gets a schema. */
 export function schemaCopyName(schema: number): string {
