@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import type { Clock, Durability, Engine, Pace } from './engine.ts';
 import { errorMessage, systemErrorCode } from './file-errors.ts';
 import { EngineError } from './open-errors.ts';
-import { schemaCopyName } from './sqlite/copies.ts';
+import { restoringEnd, schemaCopyName } from './sqlite/copies.ts';
 import { createLoopPace } from './memory/pace.ts';
 import { createPresence } from './memory/presence.ts';
 import { createMemoryJobs } from './memory/jobs.ts';
@@ -324,6 +324,11 @@ async function migrateDatabase(options: EngineOptions): Promise<void> {
 async function assertOneName(file: string): Promise<void> {
   const names = await countNames(file);
   if (names === 1) return;
+  // A restore gives the database a second name before anything takes its place; the files of messages go first.
+  if ((await stat(file + restoringEnd).catch(() => null)) !== null)
+    throw new EngineError(
+      `A restore into ${dirname(file)} was cut off while the files took their places. Repeat it: deskbell restore FILE --force. What was here before is in the folder deskbell-before-restore-TIME beside it; nothing is lost.`,
+    );
   throw new EngineError(
     `${file} has ${names} names (hard links), and a database may have one: changes made under another would be lost. Find them with: find / -samefile ${file}. Remove all but one.`,
   );

@@ -7,6 +7,7 @@ import {
   open,
   readdir,
   readFile,
+  rename,
   rm,
   stat,
   symlink,
@@ -182,5 +183,21 @@ describe('one server per database', () => {
     expect(await refusal(as)).toMatch(/has 2 names \(hard links\)/);
     await rm(join(parent, 'second.db'));
     expect(await refusal(as)).toBe('opened');
+  });
+
+  it('and where a restore that was cut off has left two, it is to be repeated', async () => {
+    await (await openAs('server')).close();
+    const before = join(folder, 'deskbell-before-restore-2026-11-21T09-00-00-000Z');
+    await mkdir(before);
+    await link(databaseFile(folder), databaseFile(before));
+    const incoming = `${databaseFile(folder)}.restoring`;
+    await writeFile(incoming, '');
+    expect(await refusal()).toMatch(
+      /A restore into \S+ was cut off .* Repeat it: deskbell restore FILE --force\./,
+    );
+    // Once the new one has taken the place there is one name.
+    await rm(databaseFile(folder));
+    await rename(databaseFile(before), databaseFile(folder));
+    expect(await refusal()).toBe('opened');
   });
 });
