@@ -95,18 +95,25 @@ export function explain(error: unknown, typed: Typed): { readonly code: ExitCode
       line: `The database driver can't be loaded on this machine (${firstLine(driver.message)}). Install deskbell again here, with this Node: npm install`,
     };
   if (error.name === 'UsageError' || error.name === 'ConfigError') return { code: 2, line: error.message };
-  if (refusals.has(error.name)) return { code: 1, line: error.message };
-  if ('code' in error && noRoomCodes.has(String(error.code)))
+  const full = findNoRoom(error);
+  if (full !== null)
     return {
       code: 1,
-      line: `There is no room left on the disk (${firstLine(error.message)}). Make room, then run the command again.`,
+      line: `There is no room left on the disk (${firstLine(full.message)}). Make room, then run the command again.`,
     };
+  if (refusals.has(error.name)) return { code: 1, line: error.message };
   // Errors of the system (a port, a file) carry a code and a sentence; anything else is a fault of ours, so say where.
   const where =
     'code' in error || error.cause !== undefined
       ? ''
       : ` (${/\bat .*/.exec(error.stack ?? '')?.[0] ?? 'no stack'})`;
   return { code: 1, line: `${firstLine(error.message)}${where}` };
+}
+
+/** The error of a full disk that this is, or that the store was refused by. */
+function findNoRoom(error: Error): Error | null {
+  const system = error.name === 'StoreUnavailableError' ? error.cause : error;
+  return system instanceof Error && 'code' in system && noRoomCodes.has(String(system.code)) ? system : null;
 }
 
 /** Where the right id is to be found, for what can be named wrongly. */

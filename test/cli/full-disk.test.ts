@@ -5,6 +5,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { explain } from '../../src/cli/errors.ts';
+import { StoreUnavailableError } from '../../src/engine/engine.ts';
 import { ensureBuilt, temporaryFolder } from '../helpers/cli.ts';
 import { cleanEnvironment, repository, Running, type Outcome } from '../helpers/command.ts';
 
@@ -87,8 +88,11 @@ it('an output in a file that has no room for all of it fails', async () => {
 it.each(['ENOSPC', 'EDQUOT', 'SQLITE_FULL'])('%s from anywhere says what to do', (code) => {
   const error = Object.assign(new Error(`${code}: no space, write`), { code });
   const typed = { command: (text: string) => text, hasOption: () => false };
-  expect(explain(error, typed)).toEqual({
-    code: 1,
-    line: `There is no room left on the disk (${code}: no space, write). Make room, then run the command again.`,
-  });
+  const refusedBy = (cause: unknown): Error => new StoreUnavailableError('Storage refused.', { cause });
+  for (const one of [error, refusedBy(error)])
+    expect(explain(one, typed)).toEqual({
+      code: 1,
+      line: `There is no room left on the disk (${code}: no space, write). Make room, then run the command again.`,
+    });
+  expect(explain(refusedBy(new Error('gone')), typed).line).toBe('Storage refused.');
 });
