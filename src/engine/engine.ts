@@ -159,6 +159,7 @@ export interface Maintenance {
   /**
    * Makes sure that what was removed is in none of the database's files any more.
    * @returns false when a reader kept a part of it back: ask again later
+   * @throws StoreUnavailableError when storage can't be used now: ask again later
    */
   clearRemoved(): Promise<boolean>;
   /** The copies of the database that changes of its schema and restores left behind, oldest first. */

@@ -18,7 +18,7 @@ import {
 } from './core/scopes.ts';
 import * as blocks from './chat/blocks.ts';
 import * as drafts from './chat/drafts.ts';
-import { removeDueBytes } from './files/file-job.ts';
+import { clearRemoved } from './files/file-job.ts';
 import * as files from './files/upload.ts';
 import * as ownAccount from './tenants/own-account.ts';
 import { actOnMany } from './chat/bulk.ts';
@@ -306,8 +306,7 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
     const done = await writeAs(call, serverScope(), (tx, current) =>
       organizations.deleteOrganization(tx, current, input, walkedThrough),
     );
-    await removeDueBytes(call.service);
-    await call.service.engine.maintenance.clearRemoved();
+    await clearRemoved(call.service);
     return done;
   },
   'applications.create': writes(applications.createApplication),
@@ -321,8 +320,7 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
     // As with an organization: what is in it goes first, in steps.
     await purgeApplicationData(call, input);
     const done = await writes(applications.deleteApplication)(call, input);
-    await removeDueBytes(call.service);
-    await call.service.engine.maintenance.clearRemoved();
+    await clearRemoved(call.service);
     return done;
   },
   'domains.add': writes(applications.addDomain),

@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { stallMs } from '../../src/http/send-time.ts';
+import { StoreUnavailableError } from '../../src/engine/engine.ts';
 import type { AiLogRow, ConversationRow } from '../../src/engine/rows.ts';
 import { exportLimits, takeExportSeat } from '../../src/services/data/export-seats.ts';
 import { purge } from '../../src/services/data/retention.ts';
@@ -252,6 +253,22 @@ it('leaves no word of an erased visitor in any file, row, answer or connection',
   await createMessage(other, kept, 'after');
   expect((await staff.receives('conversation:activity')).preview).toBe('after');
   await Promise.all([bystander.close(), staff.close()]);
+});
+
+it('says that what is removed is removed, also where the files can not be cleared of it now', async () => {
+  const { visitor } = await aMarkedVisitor();
+  const refusing = vi
+    .spyOn(app.service.engine.maintenance, 'clearRemoved')
+    .mockRejectedValue(new StoreUnavailableError('There are no more connections.'));
+  try {
+    const { status, body } = await ask(admin, 'DELETE', visitor.id);
+    expect([status, body]).toEqual([200, { success: true, storageCleared: false, backups: [] }]);
+    expect((await ask(admin, 'GET', visitor.id)).status).toBe(404);
+    await app.local('applications.delete', { applicationId: acme.application.id });
+    await app.local('organizations.delete', { organization: 'acme' });
+  } finally {
+    refusing.mockRestore();
+  }
 });
 
 it('erases a long history in steps, and again after it was cut off', async () => {

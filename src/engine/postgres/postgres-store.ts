@@ -20,7 +20,7 @@ import { createHistogram } from '../histogram.ts';
 import { LogFollower } from '../log-follower.ts';
 import { whyUnavailable } from './examine.ts';
 import { Lane, type Commit, type CountedChanges, type LaneOptions, type QueuedWrite } from './lane.ts';
-import { Link, type Statement } from './link.ts';
+import { Link, refusal, type Statement } from './link.ts';
 import { listenToCommits, type HeardCommit } from './notices.ts';
 import { clearRemovedRows } from './removed-rows.ts';
 import { readAlone, Reads } from './reads.ts';
@@ -238,6 +238,8 @@ export class PostgresStore implements Store, Maintenance {
     const link = await this.#open(true);
     try {
       return await clearRemovedRows(link);
+    } catch (error) {
+      throw refusal(error);
     } finally {
       await link.close();
     }

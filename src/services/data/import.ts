@@ -7,7 +7,7 @@ import { indexAllAnew } from '../chat/search.ts';
 import { audit } from '../core/audit.ts';
 import { ServiceError } from '../core/errors.ts';
 import { rechunkStaleDocuments } from '../assistant/knowledge/documents.ts';
-import { removeDueBytes } from '../files/file-job.ts';
+import { clearRemoved, removeDueBytes } from '../files/file-job.ts';
 import { objectName } from '../files/links.ts';
 import { writeSlice } from '../core/slices.ts';
 import {
@@ -67,7 +67,7 @@ export async function importOrganization(call: Call, lines: Lines): Promise<Expo
   }
   // Whatever is left of it, were this to end or to fail now, the server makes: the organization is there.
   await rechunkStaleDocuments(service).catch(() => undefined);
-  await service.engine.maintenance.clearRemoved();
+  await clearRemoved(service);
   return done;
 }
 

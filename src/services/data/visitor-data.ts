@@ -7,7 +7,7 @@ import type { AiLogRow, VisitorRow } from '../../engine/rows.ts';
 import { serializeAiLogEntry } from '../assistant/log.ts';
 import { assertStillAllowed, whileAllowed, writeAs } from '../auth/standing.ts';
 import { audit } from '../core/audit.ts';
-import { removeDueBytes } from '../files/file-job.ts';
+import { clearRemoved } from '../files/file-job.ts';
 import { badField, notFound } from '../core/errors.ts';
 import type { InParts } from '../core/parts.ts';
 import { readSlice, removeInSlices, walkLogInSlices } from '../core/slices.ts';
@@ -233,8 +233,7 @@ export async function eraseVisitor(
       subject: auditSubject(visitor),
     });
   });
-  await removeDueBytes(call.service);
-  const storageCleared = await maintenance.clearRemoved();
+  const storageCleared = await clearRemoved(call.service);
   const copies = await maintenance.copies();
   return {
     success: true,

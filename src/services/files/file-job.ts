@@ -1,5 +1,6 @@
 // What the service does about files by itself: bytes go that no row names any more, files that were not sent within an
 // hour go, the scanner is asked again, and what was cut off is cleared away.
+import { StoreUnavailableError } from '../../engine/engine.ts';
 import type { FileRemovalRow } from '../../engine/rows.ts';
 import { JobLoop } from '../core/job-loop.ts';
 import { removeInSlices } from '../core/slices.ts';
@@ -43,6 +44,21 @@ export async function removeDueBytes(
     if (due.length < pageSize) break;
   }
   return { removed, problem };
+}
+
+/**
+ * Removes the bytes of what was removed, and clears the database's files of it. The removal is done, and stays: what can't
+ * be cleared now is tried again by the server that does the jobs.
+ * @returns whether nothing of it is in the database's files any more
+ */
+export async function clearRemoved(service: Service): Promise<boolean> {
+  try {
+    await removeDueBytes(service);
+    return await service.engine.maintenance.clearRemoved();
+  } catch (error) {
+    if (error instanceof StoreUnavailableError) return false;
+    throw error;
+  }
 }
 
 /** @returns why the bytes are still there; null: they are not, or belong to a file */
