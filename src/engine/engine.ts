@@ -189,9 +189,16 @@ export interface StoreStats {
   readonly commitMs: Histogram;
 }
 
-/** The store could not take the operation now; nothing of it was kept. The same call may succeed later. */
+/** The store could not take the operation now; nothing of it was kept, unless it says otherwise. The same call may succeed later. */
 export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError';
+  /** Whether it may be kept all the same, or a part of it: its answer was lost, or it is done in several commits. */
+  readonly mayBeKept: boolean;
+
+  constructor(message: string, { mayBeKept = false, ...rest }: ErrorOptions & { mayBeKept?: boolean } = {}) {
+    super(message, rest);
+    this.mayBeKept = mayBeKept;
+  }
 }
 
 /** A full-text index is damaged: what reads or writes it fails until it is made anew. The rows that it is of are whole. */

@@ -45,7 +45,8 @@ export const errorTexts: Readonly<Record<ErrorCode, string>> = {
   ai_model_required: 'This needs a language model, and the server has none.',
   ai_unavailable: 'The language model gave no usable answer.',
   internal_error: 'Something went wrong inside; report `requestId`.',
-  unavailable: 'The service is restarting or could not store this; nothing was kept. Try again.',
+  unavailable:
+    'The service is restarting or could not store this; nothing was kept, unless `message` says that it may be. Try again.',
 };
 
 export const socketText = `Frames are JSON text of the form \`{type, payload}\`. Connect with the token of \`POST /api/v1/widget/ws-token\` (visitors) or \`POST /api/v1/staff/ws-token\` (staff) as \`?token=\`; the Origin must be the one that the token was made for. Staff may add \`mode=test\` or \`mode=all\` to hear of test conversations, and \`changes=1\` to hear of \`conversation:outdated\` and \`tag:changed\`.

@@ -8,6 +8,7 @@ import * as apiKeys from './tenants/api-keys.ts';
 import { listAiLog } from './assistant/log.ts';
 import * as assistant from './assistant/operations.ts';
 import { listAudit } from './core/audit.ts';
+import { inParts } from './core/errors.ts';
 import { gathered } from './core/parts.ts';
 import {
   conversationScope,
@@ -302,10 +303,12 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'organizations.stats': organizationStats,
   'organizations.delete': async (call, input) => {
     // Its conversations go first, in steps: one transaction for them all would hold the write lock for long.
-    const walkedThrough = await purgeOrganizationData(call, input);
-    const done = await writeAs(call, serverScope(), (tx, current) =>
-      organizations.deleteOrganization(tx, current, input, walkedThrough),
+    const removed = purgeOrganizationData(call, input).then((walkedThrough) =>
+      writeAs(call, serverScope(), (tx, current) =>
+        organizations.deleteOrganization(tx, current, input, walkedThrough),
+      ),
     );
+    const done = await inParts(removed);
     await clearRemoved(call.service);
     return done;
   },
@@ -318,8 +321,10 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'applications.rotateIdentitySecret': writes(applications.rotateIdentitySecret),
   'applications.delete': async (call, input) => {
     // As with an organization: what is in it goes first, in steps.
-    await purgeApplicationData(call, input);
-    const done = await writes(applications.deleteApplication)(call, input);
+    const removed = purgeApplicationData(call, input).then(() =>
+      writes(applications.deleteApplication)(call, input),
+    );
+    const done = await inParts(removed);
     await clearRemoved(call.service);
     return done;
   },
@@ -334,12 +339,12 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'members.add': preparesAndWrites(hashPassword, members.addMember),
   'members.invite': writes(invitations.inviteMember),
   'members.update': async (call, input) =>
-    members.updateMember(call, input, await hashNewPassword(call, input)),
+    inParts(members.updateMember(call, input, await hashNewPassword(call, input))),
   'members.list': reads(members.listMembers),
-  'members.remove': members.removeMember,
+  'members.remove': (call, input) => inParts(members.removeMember(call, input)),
 
   'visitors.export': exportWhole,
-  'visitors.erase': visitorData.eraseVisitor,
+  'visitors.erase': (call, input) => inParts(visitorData.eraseVisitor(call, input)),
   'audit.list': listAudit,
   'retention.purge': (call, input) => purge(call.service, input, call),
   'email.get': reads(mailSettings.getMail),

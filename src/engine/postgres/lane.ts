@@ -3,7 +3,7 @@
 import { logLock } from '../../../migrations/columns.ts';
 import { StoreUnavailableError, type Clock, type CommittedEvent, type Tx } from '../engine.ts';
 import type { HistogramRecorder } from '../histogram.ts';
-import { isWorthRepeating, refusal, type Answer, type Link, type Statement } from './link.ts';
+import { isWorthRepeating, refusal, sqlState, type Answer, type Link, type Statement } from './link.ts';
 import { notifyCommit } from './notices.ts';
 import { OperationTx, type Transaction } from './operation.ts';
 import { together, Turns, type ScopeLock } from './scopes.ts';
@@ -168,7 +168,7 @@ export class Lane {
     return this.#commit(group, run, link);
   }
 
-  /** After the connection was lost nothing of the group exists; how a commit ended that was under way is not known. */
+  /** After the connection was lost nothing of the group exists, unless a commit was under way: its error says so. */
   #giveUp(group: readonly QueuedWrite[], why: { readonly error: unknown }): Outcome {
     const { error } = why;
     if (!(error instanceof StoreUnavailableError)) return { again: error };
@@ -192,7 +192,7 @@ export class Lane {
     const failed = (await all).find((one) => one.status === 'rejected');
     if (failed !== undefined) {
       await link.query(rollback).catch(() => undefined);
-      return this.#giveUp(group, { error: failed.reason });
+      return this.#giveUp(group, { error: asAnswerOfCommit(failed.reason) });
     }
     // Of a transaction that had failed, COMMIT is answered like this, and it is no error.
     if ((await ended).command !== 'COMMIT') return { again: new Error('The transaction was rolled back.') };
@@ -231,6 +231,18 @@ export class Lane {
     const [, answer] = await Promise.all([locked, inserted]);
     return answer;
   }
+}
+
+/** crash_shutdown: another process of the database has crashed, and this one may have been done. */
+const crashed = '57P02';
+
+/** Of a connection that was lost while a commit was on its way nothing is known; what the database refused is not kept. */
+function asAnswerOfCommit(error: unknown): unknown {
+  if (!(error instanceof StoreUnavailableError)) return error;
+  const said = sqlState(error.cause);
+  return said === undefined || said === crashed
+    ? new StoreUnavailableError(error.message, { cause: error.cause, mayBeKept: true })
+    : error;
 }
 
 /** One run of a group's operations in an open transaction. */

@@ -92,8 +92,23 @@ export function toServiceError(error: unknown): unknown {
   if (!(error instanceof StoreUnavailableError)) return error;
   return new ServiceError(
     'unavailable',
-    'The service could not store or read this now; nothing was kept. Try again in a second.',
+    error.mayBeKept
+      ? 'The service lost its database while it stored this: it may be kept, or a part of it. Look whether it is there before you try again. A message with the same clientMessageId is stored once, and a removal goes on with what is left.'
+      : 'The service could not store or read this now; nothing was kept. Try again in a second.',
   );
+}
+
+/**
+ * For work in several commits: what one of them is refused says nothing of those before it.
+ * @throws what `work` throws; of a store that is unavailable, that a part may be kept
+ */
+export async function inParts<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof StoreUnavailableError)) throw error;
+    throw new StoreUnavailableError(error.message, { cause: error.cause, mayBeKept: true });
+  }
 }
 
 /** An address, or an organization, has as many slow calls waiting as it may have. */
