@@ -199,6 +199,17 @@ describe('on the server of the run', () => {
     expect(await node.maintenance.clearRemoved()).toBe(true);
   });
 
+  it('what was removed is cleared later, where another holds a table for long', async () => {
+    const node = await openNode(database.url);
+    const analyst = await Link.open({ url: database.url, name: 'analyst', durable: true, patient: true });
+    await analyst.query({ text: 'begin' });
+    await analyst.query({ text: 'lock table messages in share update exclusive mode' });
+    expect(await node.maintenance.clearRemoved()).toBe(false);
+    await analyst.query({ text: 'commit' });
+    await analyst.close();
+    expect(await node.maintenance.clearRemoved()).toBe(true);
+  });
+
   it('limits count by the database’s clock, whatever the nodes’ own clocks show', async () => {
     const one = await openNode(database.url);
     const ahead = await openNode(database.url);

@@ -1,5 +1,5 @@
 // Takes removed rows out of the tables' files. A transaction that began before may still read them, and then they stay.
-import { schemaName, type Link, type Statement } from './link.ts';
+import { isWorthRepeating, schemaName, type Link, type Statement } from './link.ts';
 
 /** Transactions that began earlier are waited for: those of the service take milliseconds. */
 const olderTimeoutMs = 2_000;
@@ -13,6 +13,8 @@ const openTransactions: Statement = {
         and datname = current_database() and coalesce(backend_type, 'client backend') = 'client backend'
     union all select gid from pg_prepared_xacts where database = current_database()`,
 };
+/** Another who analyses a table, vacuums it or makes an index of it may take hours, and a caller waits for the answer here. */
+const briefLocks: Statement = { text: "set lock_timeout = '2s'" };
 const tables: Statement = {
   name: 'own_tables',
   text: `select quote_ident(schemaname) || '.' || quote_ident(tablename) as name from pg_tables where schemaname = '${schemaName}'`,
@@ -21,12 +23,19 @@ const tables: Statement = {
 /**
  * Vacuums the service's tables.
  * @param link waits as long as it takes
- * @returns false when a transaction that began before is still open: what it may read has been kept
+ * @returns false when a transaction that began before is still open: what it may read has been kept; or when another holds
+ *   a table for work of this kind
  */
 export async function clearRemovedRows(link: Link): Promise<boolean> {
   const ended = await waitForOlder(link);
   const { rows } = await link.query<{ name: string }>(tables);
-  await link.query({ text: `vacuum ${rows.map(({ name }) => name).join(', ')}` });
+  await link.query(briefLocks);
+  try {
+    await link.query({ text: `vacuum ${rows.map(({ name }) => name).join(', ')}` });
+  } catch (error) {
+    if (!isWorthRepeating(error)) throw error;
+    return false;
+  }
   return ended;
 }
 
