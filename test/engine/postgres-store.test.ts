@@ -2,7 +2,12 @@
 // and lose nothing that they have acknowledged when a connection ends.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createSystemClock } from '../../src/engine/clock.ts';
-import type { CommittedEvent, Engine, Scope } from '../../src/engine/engine.ts';
+import {
+  StoreUnavailableError,
+  type CommittedEvent,
+  type Engine,
+  type Scope,
+} from '../../src/engine/engine.ts';
 import { EngineError } from '../../src/engine/open-errors.ts';
 import { createHistogram } from '../../src/engine/histogram.ts';
 import { Lane } from '../../src/engine/postgres/lane.ts';
@@ -316,6 +321,28 @@ describe('a transaction that is lost', () => {
       await other.store.freshConfiguration();
       expect(heard.map(({ seq }) => seq)).toEqual(rows.map(({ seq }) => seq));
     });
+  });
+
+  it('because its program stands still for long, holds up no one else', async () => {
+    const [one = expect.unreachable(), other = expect.unreachable()] = nodes;
+    const begun = Promise.withResolvers<void>();
+    const goesOn = Promise.withResolvers<void>();
+    const frozen = one.store
+      .alone('server', async (tx) => {
+        await tx.repositories.meta.set('frozen', 'kept');
+        begun.resolve();
+        await goesOn.promise;
+        return tx.repositories.meta.set('frozen', 'kept');
+      })
+      .catch((error: unknown) => error);
+    await begun.promise;
+    try {
+      await eventually(() => other.store.write(partOf('a'), (tx) => tx.emit(releasedEvent('after'))), 60_000);
+    } finally {
+      goesOn.resolve();
+    }
+    expect(await frozen).toBeInstanceOf(StoreUnavailableError);
+    expect(await other.store.read(({ repositories }) => repositories.meta.get('frozen'))).toBeUndefined();
   });
 });
 

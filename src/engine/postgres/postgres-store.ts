@@ -54,6 +54,9 @@ const configuration: Statement = {
 };
 const databaseSize: Statement = { text: 'select pg_database_size(current_database()) as bytes' };
 
+/** Others wait for its locks: a program that is stopped in its middle, as by Ctrl-Z, must not hold them up. */
+const endFrozen: Statement = { text: "set idle_in_transaction_session_timeout = '5s'" };
+
 /** An event of the log, by what tells it from another that was given its number. */
 const eventAt: Statement = {
   name: 'event_at',
@@ -180,7 +183,7 @@ export class PostgresStore implements Store, Maintenance {
         const lane = new Lane({
           nodeId: this.#options.nodeId,
           clock: this.#options.clock,
-          open: () => this.#open(true),
+          open: () => this.#openAlone(),
           onCommit: (commit) => this.#onCommit(commit),
           committing: (until) => void this.#note(this.#committing, until),
           numbering: () => this.#numbering(),
@@ -309,6 +312,12 @@ export class PostgresStore implements Store, Maintenance {
       void this.#note(this.#underWay, running);
       if (this.#queue.length > 0) this.#plan();
     });
+  }
+
+  async #openAlone(): Promise<Link> {
+    const link = await this.#open(true);
+    await link.query(endFrozen);
+    return link;
   }
 
   #onCommit({ events, configuration: organizations, found, counted }: Commit): void {
