@@ -175,7 +175,7 @@ describe('on the server of the run', () => {
     await eventually(async () =>
       expect(
         await beside(`select pg_cancel_backend(pid) from pg_stat_activity
-          where application_name like 'deskbell%' and wait_event_type = 'Lock' and query like '%meta%'`),
+          where datname = current_database() and application_name like 'deskbell%' and wait_event_type = 'Lock' and query like '%meta%'`),
       ).not.toEqual([]),
     );
     expect(await cancelled).toBeInstanceOf(StoreUnavailableError);

@@ -461,7 +461,7 @@ describe('a database', () => {
       );
     await beside(`insert into schema_migrations (number, name) values (${newestSchema + 1}, 'newer')`);
     await beside(
-      "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'deskbell %'",
+      "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'deskbell %' and datname = current_database()",
     );
     const newer = `The database has schema ${newestSchema + 1}, and this version of deskbell works on ${newestSchema}. Start the version that it was migrated for.`;
     const emit = (): Promise<void> => node.store.write('server', (tx) => tx.emit(releasedEvent('late')));
