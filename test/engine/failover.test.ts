@@ -179,6 +179,7 @@ describe('on the server of the run', () => {
       ).not.toEqual([]),
     );
     expect(await cancelled).toBeInstanceOf(StoreUnavailableError);
+    await expect(node.store.freshConfiguration()).rejects.toBeInstanceOf(StoreUnavailableError);
     // Longer than a lock is waited for, and than it is tried again.
     await expect(node.seats.take([{ key: 'k', most: 1 }])).rejects.toBeInstanceOf(StoreUnavailableError);
     await blocker.query({ text: 'commit' });

@@ -210,8 +210,7 @@ export class PostgresStore implements Store, Maintenance {
     if (this.#closed) return Promise.reject(closedError());
     this.#ticket ??= new Promise<void>((resolve) => setImmediate(resolve)).then(async () => {
       this.#ticket = null;
-      const { rows } = await (await this.#connected()).query<{ count: number }>(configuration);
-      return this.#numberOf(rows[0]?.count ?? 0);
+      return this.#numberOf((await this.#ask<{ count: number }>(configuration))?.count ?? 0);
     });
     return this.#ticket;
   }
@@ -229,8 +228,7 @@ export class PostgresStore implements Store, Maintenance {
   }
 
   async sizeBytes(): Promise<number> {
-    const { rows } = await (await this.#connected()).query<{ bytes: number }>(databaseSize);
-    return rows[0]?.bytes ?? 0;
+    return (await this.#ask<{ bytes: number }>(databaseSize))?.bytes ?? 0;
   }
 
   logBytes(): null {
@@ -408,6 +406,15 @@ export class PostgresStore implements Store, Maintenance {
     if (last < known) return this.#startOver(last, count);
     this.#catchUp({ count, number: this.#numberOf(count) });
     if (last > this.#follower.position) this.#follower.look();
+  }
+
+  /** @throws StoreUnavailableError also where it has to wait for too long */
+  async #ask<R>(statement: Statement): Promise<R | undefined> {
+    try {
+      return (await (await this.#connected()).query<R>(statement)).rows[0];
+    } catch (error) {
+      throw refusal(error);
+    }
   }
 
   /** The connection that listens, or the one that takes its place. */
