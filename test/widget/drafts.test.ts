@@ -1,5 +1,6 @@
 // Owns: a half-written message in a real browser. It is there on the visitor's next page, in the conversation that it was
 // written in, and nowhere else: not for another visitor, not where the site forbids storage, not once it is sent or over.
+// And what was written and not taken: it is not lost either.
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { openBrowserPage, type BrowserPage } from '../helpers/browser.ts';
@@ -314,4 +315,60 @@ test('many long ones leave the site room for its own', async () => {
   expect((await drafts(page))?.length).toBeGreaterThan(50_000);
   await paste(200_000);
   expect(await drafts(page)).toBeNull();
+});
+
+test('a correction that was not taken is still there to be saved again', async () => {
+  const visit = await arrive();
+  const { page, w } = visit;
+  await w.open();
+  await send(visit, 'My number is 12345');
+  await type(visit, 'By the way');
+  let refused = 0;
+  await page.route('**/messages/*', (route) =>
+    route.request().method() === 'PATCH' && refused++ === 0 ? route.abort() : route.continue(),
+  );
+  await w.button('Edit').click();
+  await page.keyboard.type(', and not 12346');
+  await page.keyboard.press('Enter');
+  // It does not go out by itself, as messages do.
+  await w.dialog.getByText('That did not work.').waitFor();
+  expect(await w.field.textContent()).toBe('My number is 12345, and not 12346');
+  await w.button('Save').click();
+  await w.log.getByText('My number is 12345, and not 12346').waitFor();
+  await expect.poll(() => w.field.textContent()).toBe('By the way');
+});
+
+test('what was sent when the conversation had just been closed can go into a new one', async () => {
+  const visit = await arrive();
+  const { page, w } = visit;
+  await w.open();
+  await send(visit, 'Hello');
+  const id = await newestConversation(stage);
+  await acceptConversation(stage, id);
+  const held = Promise.withResolvers<void>();
+  await page.route('**/api/v1/files', async (route) => {
+    await held.promise;
+    await route.continue();
+  });
+  await page.evaluate(`(() => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File(['%PDF-1.4'], 'plan.pdf', { type: 'application/pdf' }));
+    document.querySelector('deskbell-widget').shadowRoot.querySelector('.field')
+      .dispatchEvent(new DragEvent('drop', { bubbles: true, composed: true, cancelable: true, dataTransfer: transfer }));
+  })()`);
+  await page.locator('deskbell-widget .tray').getByText('plan.pdf').waitFor();
+  await w.write('One more thing');
+  await stage.operator.call('POST', `/conversations/${id}/resolve`);
+  await w.dialog.getByText('This conversation is closed.').waitFor();
+  held.resolve();
+  await w.log.getByText('Not sent.').waitFor();
+  await w.button('Try again').click();
+  await w.log.locator('.mine').getByText('Sent', { exact: true }).waitFor();
+  expect(await w.log.getByText('Hello').count()).toBe(0);
+  await w.log.getByRole('link', { name: /plan\.pdf/ }).waitFor();
+  expect(await newestConversation(stage)).not.toBe(id);
+  await w.button('All conversations').click();
+  await page.locator('deskbell-widget .conversation').filter({ hasText: 'Closed' }).click();
+  await w.log.getByText('Hello').waitFor();
+  expect(await w.log.getByText('One more thing').count()).toBe(0);
 });

@@ -46,17 +46,22 @@ export class Conversation {
   #view: 'chat' | 'list' = 'chat';
   #editing: SdkMessage | null = null;
   #caughtUp = false;
+  /** What was not sent, with its files: the engine tells nothing of those. */
+  readonly #refused: ComposedContent[] = [];
   /** Its messages have just come, and how many of them are unread is not known yet: to mark them is to know. */
   #justLoaded = false;
 
   readonly #onError = (error: unknown): void => {
-    const code = (error as { readonly code?: string }).code?.toLowerCase() ?? '';
+    const code = codeOf(error);
     if (code === 'destroyed') return;
     const { words } = this.#options.frame.i18n;
-    const text =
-      code === 'edit_window_expired' ? words.late : code === 'network' ? words.offline : words.wrong;
-    this.#notices.showError(text);
-    this.#liveRegion.announce(text);
+    this.#say(code === 'network' ? words.offline : words.wrong);
+  };
+
+  readonly #onChangeError = (error: unknown): void => {
+    const { words } = this.#options.frame.i18n;
+    const code = codeOf(error);
+    if (code !== 'destroyed') this.#say(code === 'edit_window_expired' ? words.late : words.wrong);
   };
 
   constructor(options: ConversationOptions) {
@@ -71,7 +76,9 @@ export class Conversation {
       api,
       speech: i18n,
       onEdit: (message) => this.#onEdit(message),
+      onRetry: (message) => void this.#retry(message).catch(() => undefined),
       onError,
+      onChangeError: this.#onChangeError,
       onSeen: () => this.#markRead(),
       now,
       signal: this.#life.signal,
@@ -249,18 +256,47 @@ export class Conversation {
     if (changed === null && contact.shouldAsk(this.#state)) {
       this.#gate.hold([written]);
       this.update(this.#state);
-    } else if (changed === null) api.sendMessage(written).catch(() => undefined);
-    else api.editMessage(changed.id, written).catch(this.#onError);
+    } else if (changed === null) api.sendMessage(written).catch(() => void this.#refused.push(written));
+    else
+      api.editMessage(changed.id, written).catch((error: unknown) => {
+        this.#onChangeError(error);
+        // What was corrected is not lost with it, unless something else has been begun.
+        if (this.#editing === null && this.#state.conversationId === changed.conversationId)
+          this.#onEdit(changed, written);
+      });
   }
 
-  #onEdit(message: SdkMessage | null): void {
+  /** A conversation that is over takes nothing more: what was refused there begins a new one. */
+  async #retry({ key, error, content, contentFormat }: SdkMessage): Promise<void> {
+    const { api } = this.#options;
+    if (error?.code !== 'conversation_not_active' && error?.code !== 'not_found') {
+      await api.retry(key);
+      return;
+    }
+    const { attachments } = this.#refused.find((one) => one.content === content) ?? {};
+    await api.deleteMessage(key);
+    await this.#choose(null);
+    this.#send({ content, contentFormat, ...(attachments && { attachments }) });
+  }
+
+  /** @param content what is put in its place, as far as that has been written */
+  #onEdit(
+    message: SdkMessage | null,
+    content: Pick<ComposedContent, 'content' | 'contentFormat'> | null = message,
+  ): void {
     if (message === this.#editing) return;
     this.#editing = message;
     this.update(this.#state);
     this.#options.frame.composer.edit(
-      message === null ? null : renderContent(message.content, message.contentFormat),
+      content === null ? null : renderContent(content.content, content.contentFormat),
     );
     if (message === null) this.update(this.#state);
+  }
+
+  /** To those who see it, and to those who hear it. */
+  #say(text: string): void {
+    this.#notices.showError(text);
+    this.#liveRegion.announce(text);
   }
 
   /** Takes over the frame's buttons and what happens around it. @returns what ends hearing messages */
@@ -297,6 +333,10 @@ export class Conversation {
       this.#liveRegion.announce(i18n.interpolate(i18n.words.said, { name, text: textOf(message) }));
     });
   }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code).toLowerCase() : '';
 }
 
 function textOf({ content, contentFormat }: SdkMessage): string {

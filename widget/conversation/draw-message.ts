@@ -19,7 +19,11 @@ export interface Drawing {
   /** What time it is at the service, in ms since the epoch. */
   now(): number;
   onEdit(message: SdkMessage): void;
+  /** Sends a message once more that was refused. */
+  onRetry(message: SdkMessage): void;
   onError(error: unknown): void;
+  /** A message could not be changed: that does not wait, as what is sent does. */
+  onChangeError(error: unknown): void;
   /** Asks for a file's address anew; null: it is not there any more. */
   renew(message: SdkMessage, file: SdkAttachment): Promise<SdkAttachment | null>;
 }
@@ -47,7 +51,7 @@ export function drawMessage(
   message: SdkMessage,
   { first, receipt, changeable, offer }: MessagePlace,
 ): HTMLElement {
-  const { api, speech, base, now, renew } = drawing;
+  const { api, speech, base, now, renew, onRetry } = drawing;
   const { words } = speech;
   const { own: mine, state: delivery, senderRole, senderName, editedAt, attachments } = message;
   const date = new Date(message.createdAt);
@@ -80,13 +84,7 @@ export function drawMessage(
     status !== '' && h('span', { class: 'status' }, status),
   ];
   if (delivery === 'failed')
-    foot.push(
-      h(
-        'button',
-        { type: 'button', class: 'plain', click: () => void api.retry(message.key).catch(() => undefined) },
-        words.retry,
-      ),
-    );
+    foot.push(h('button', { type: 'button', class: 'plain', click: () => onRetry(message) }, words.retry));
   if (offer && message.choices !== undefined) item.append(choices(drawing, message.choices));
   if (offer) {
     const ask = (): void =>
@@ -164,9 +162,12 @@ export function untilNextEndMs(messages: readonly SdkMessage[], now: number): nu
   return Math.min(sizeLimits.editWindowMs, ...left);
 }
 
-function actions({ api, speech: { words }, onEdit, onError }: Drawing, message: SdkMessage): HTMLElement {
+function actions(
+  { api, speech: { words }, onEdit, onChangeError }: Drawing,
+  message: SdkMessage,
+): HTMLElement {
   const failed = message.state === 'failed';
-  const remove = (): void => void api.deleteMessage(failed ? message.key : message.id).catch(onError);
+  const remove = (): void => void api.deleteMessage(failed ? message.key : message.id).catch(onChangeError);
   const sure = h(
     'button',
     { type: 'button', class: 'plain', hidden: true, click: remove, blur: () => ask(false) },
