@@ -1,6 +1,6 @@
-// Owns: what an open page says in a real browser once its application is gone or its domain is: the truth, in every tab, and
-// not that messages are kept and go out by themselves.
-import type { Page } from 'playwright-core';
+// Owns: what an open page says in a real browser once its application, its domain, its visitor or its conversation is gone: the
+// truth, in every tab, and not that messages are kept and go out by themselves.
+import type { Page, WebSocketRoute } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { openBrowserPage, type BrowserPage } from '../helpers/browser.ts';
 import { createApplication } from '../helpers/fixtures.ts';
@@ -84,4 +84,49 @@ test('an application that is deleted', async () => {
     await dialog.getByText(withdrawn).waitFor();
     expect(await dialog.getByText(lost).count()).toBe(0);
   }
+});
+
+test('a visitor who is erased is a new one, in every tab', async () => {
+  const pages = await openTwice('/erased', htmlPage(stage.tag()));
+  const [page] = pages as [Page];
+  const w = widgetLocators(page);
+  const visitorId = (await page.evaluate(`deskbell('getState').then((state) => state.visitorId)`)) as string;
+  await w.field.click();
+  await page.keyboard.type('My number is');
+  await stage.app.local('visitors.erase', { visitorId });
+  for (const one of pages) {
+    const { dialog, log, field } = widgetLocators(one);
+    await log.getByText('Hello').waitFor({ state: 'detached' });
+    expect(await field.textContent()).toBe('');
+    expect(await dialog.getByText(lost).count()).toBe(0);
+    expect(await one.evaluate('JSON.stringify([localStorage, sessionStorage])')).not.toContain(visitorId);
+  }
+  await w.write('Good day');
+  await w.log.getByText('Sent', { exact: true }).waitFor();
+});
+
+test('a conversation that is not there any more is left, and another one can be begun', async () => {
+  const one = await openBrowserPage(stage.browser, stage.site.page('/gone', htmlPage('')));
+  visits.push(one);
+  const { page } = one;
+  const sockets: WebSocketRoute[] = [];
+  await page.routeWebSocket(/api\/v1\/ws/, (socket) => {
+    socket.connectToServer();
+    sockets.push(socket);
+  });
+  await page.goto(stage.site.page('/here', htmlPage(stage.tag())));
+  const w = widgetLocators(page);
+  await w.open();
+  await w.write('Hello');
+  await w.log.getByText('Sent', { exact: true }).waitFor();
+  await connected(page);
+  const id = await page.evaluate(`deskbell('getState').then((state) => state.conversationId)`);
+  // As the service answers who joins a conversation that its time took away.
+  sockets[0]?.send(
+    JSON.stringify({ type: 'error', payload: { code: 'FORBIDDEN', message: 'No.', conversationId: id } }),
+  );
+  await w.log.getByText('Hello').waitFor({ state: 'detached' });
+  await w.write('Good day');
+  await w.log.getByText('Sent', { exact: true }).waitFor();
+  expect(await page.evaluate(`deskbell('getState').then((state) => state.conversationId)`)).not.toBe(id);
 });

@@ -162,6 +162,9 @@ export class Conversation {
       composer.edit(null);
     }
     const { conversationId, open, loaded, messages } = next;
+    if (isListed(this.#state, conversationId) && !isListed(next, conversationId))
+      // A draft that becomes a conversation has another name a moment later.
+      queueMicrotask(() => this.#leaveGone());
     if (conversationId !== this.#state.conversationId) this.#justLoaded = false;
     else if (loaded && !this.#state.loaded) this.#justLoaded = messages.some(({ own }) => !own);
     this.#state = next;
@@ -293,6 +296,14 @@ export class Conversation {
     if (message === null) this.update(this.#state);
   }
 
+  /** The open conversation is not there any more: nothing can be read or sent there. */
+  #leaveGone(): void {
+    const { api } = this.#options;
+    const state = api.getState();
+    if (state.conversationId !== null && !isListed(state, state.conversationId))
+      void api.openConversation(null).catch(this.#onError);
+  }
+
   /** To those who see it, and to those who hear it. */
   #say(text: string): void {
     this.#notices.showError(text);
@@ -333,6 +344,10 @@ export class Conversation {
       this.#liveRegion.announce(i18n.interpolate(i18n.words.said, { name, text: textOf(message) }));
     });
   }
+}
+
+function isListed({ conversations }: SdkState, id: string | null): boolean {
+  return conversations.some((one) => one.id === id);
 }
 
 function codeOf(error: unknown): string {

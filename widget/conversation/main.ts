@@ -129,18 +129,23 @@ function live({ api, shell, makeFrame, clock }: Means, first: Panel): void {
     withdrawn = next;
     room.setWithdrawn(next);
   });
+  const onAnswered = ({ total }: { readonly total: number }): void => {
+    // There was a conversation, or there would have been no socket: the visitor has been erased, and is a new one from here on.
+    if (total === 0) void api.reset();
+    else access.goOn();
+  };
+  const onTurnedAway = (thrown: unknown): void => {
+    const refusal = asSdkError(thrown);
+    hideIfRefused(refusal);
+    access.end(refusal);
+  };
   const undo = [
     api.subscribe(update),
     api.on('error', (error) => {
       hideIfRefused(error);
       if (error.code === 'unauthorized' || error.code === 'origin_not_allowed') access.end(error);
       // A socket that is closed for good does not say why; a request does.
-      if (error.code === 'forbidden')
-        void api.listConversations().catch((thrown: unknown) => {
-          const refusal = asSdkError(thrown);
-          hideIfRefused(refusal);
-          access.end(refusal);
-        });
+      if (error.code === 'forbidden') void api.listConversations().then(onAnswered, onTurnedAway);
     }),
     () => access.stop(),
     api.on('message', (message) => {

@@ -23,6 +23,7 @@ export function createNotices(speech: I18n, announce: (text: string) => void): N
   let withdrawn = false;
   /** The connection was lost, and is not back: that it is tried again changes nothing. */
   let lost = false;
+  let heard: SdkState['connection'] = 'idle';
   let timer: ReturnType<typeof setTimeout> | undefined;
   let shown: unknown[] = [];
 
@@ -30,7 +31,8 @@ export function createNotices(speech: I18n, announce: (text: string) => void): N
     state = next;
     clearTimeout(timer);
     const { config, connection, retryAt, conversationId, messages } = next;
-    if (connection !== 'connecting') lost = connection === 'offline';
+    if (connection !== heard && connection !== 'connecting') lost = connection === 'offline';
+    heard = connection;
     const wait = retryAt === null ? 0 : Math.ceil((retryAt - Date.now()) / 1_000);
     const behavior = config?.behavior;
     if (trouble !== '') show('trouble', [trouble]);
@@ -72,6 +74,8 @@ export function createNotices(speech: I18n, announce: (text: string) => void): N
     },
     setWithdrawn: (next) => {
       withdrawn = next;
+      // One way or the other, the service has answered.
+      lost = false;
       if (state !== null) update(state);
     },
     showError: (text) => {
