@@ -215,6 +215,28 @@ test('pasted pages come in as their text', async () => {
   expect(await page.evaluate('window.ran')).toBeUndefined();
 });
 
+test('a long log that is pasted does not hold the page, and stays as it is', async () => {
+  const { page, w } = await arrive();
+  await w.open();
+  await w.field.click();
+  await page.keyboard.type('See: ');
+  const lines = Array.from({ length: 3_000 }, (_, index) => `line ${index}`);
+  const looks = await page.evaluate(`(() => {
+    const field = document.querySelector('deskbell-widget').shadowRoot.querySelector('.field');
+    const clipboardData = new DataTransfer();
+    clipboardData.setData('text/plain', ${JSON.stringify(lines.join('\r\n'))});
+    let edits = 0;
+    field.addEventListener('input', () => edits++);
+    field.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }));
+    return edits;
+  })()`);
+  // The browser's own editing would have told of two edits for each line, and its work grows with their square.
+  expect(looks).toBe(0);
+  await page.keyboard.type('!');
+  expect(await w.field.innerText()).toBe(`See: ${lines.join('\n')}!`);
+  await w.dialog.getByText(/characters too many/).waitFor();
+});
+
 test('closed, the launcher counts what comes in; open again, it is read', async () => {
   const { page, w } = await arrive();
   await w.open();

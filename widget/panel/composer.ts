@@ -40,6 +40,8 @@ export class Composer {
   #putAside: readonly Node[] = [];
   /** A message is changed; what was being written is put aside. */
   #changing = false;
+  /** A browser tells twice of each line that is pasted: a look at all of them each time would take minutes. */
+  #pasting = false;
   /** It was filled, and not written in since. */
   #filled = false;
   /** Send was pressed: it goes out when the files are uploaded. */
@@ -189,6 +191,7 @@ export class Composer {
       spellcheck: 'true',
       enterkeyhint: coarse() ? 'enter' : 'send',
       input: () => {
+        if (this.#pasting) return;
         // What is still being written must not leave by itself.
         this.#waiting = false;
         this.#changed(true);
@@ -285,7 +288,13 @@ export class Composer {
     const text = data?.getData('text/plain') ?? '';
     // A text that was copied may bring a picture of itself along.
     if (text === '') this.#files.attach([...(data?.files ?? [])]);
-    else document.execCommand('insertText', false, text);
+    else {
+      this.#waiting = false;
+      this.#pasting = true;
+      this.#editing.insert(text);
+      this.#pasting = false;
+      this.#changed(true);
+    }
   }
 }
 

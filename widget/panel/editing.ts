@@ -10,6 +10,8 @@ export interface Editing {
   caretIn(node: Node, offset: number): void;
   /** The element around the selection that matches, if there is one in the field. */
   inside(selector: string): Element | null;
+  /** Puts plain text in the place of the selection, or at the end. */
+  insert(text: string): void;
   /** Turns a format of text or lines on or off; links have a row of their own. */
   toggle(name: Exclude<FormatName, 'link'>): void;
   isOn(name: Exclude<FormatName, 'link'>): boolean;
@@ -27,6 +29,9 @@ const commands: Readonly<Record<Exclude<FormatName, 'link'>, string>> = {
   bullets: 'insertUnorderedList',
   numbers: 'insertOrderedList',
 };
+
+/** With more lines than this a browser's own editing, which can undo it, takes longer than a visitor waits. */
+const maxOwnLines = 200;
 
 export function createEditing(field: HTMLElement, root: ShadowRoot): Editing {
   function selection(): Selection | null {
@@ -80,6 +85,18 @@ export function createEditing(field: HTMLElement, root: ShadowRoot): Editing {
     select: (wanted) => {
       selection()?.removeAllRanges();
       selection()?.addRange(wanted);
+    },
+    insert: (text) => {
+      if (text.split('\n', maxOwnLines + 1).length <= maxOwnLines) {
+        document.execCommand('insertText', false, text);
+        return;
+      }
+      const at = range();
+      const node = document.createTextNode(text.replace(/\r\n?/g, '\n'));
+      at?.deleteContents();
+      if (at === null) field.append(node);
+      else at.insertNode(node);
+      caretIn(node, node.length);
     },
     toggle: (name) => {
       if (name === 'code') toggleCode();
