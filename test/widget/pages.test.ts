@@ -232,6 +232,37 @@ deskbell('open'); deskbell('close'); deskbell('open');
     await stage.app.local('domains.add', { applicationId: stage.application.id, domain: stage.site.domain });
   });
 
+  test.each([
+    ['no options', '', /init needs the application's id/],
+    ['no application', '{}', /init needs the application's id/],
+    ['another server', `{ appId: 'x', apiBaseUrl: location.origin }`, /is no Deskbell server \(HTTP 404\)/],
+    ['no address', `{ appId: 'x', apiBaseUrl: 'http://' }`, /Invalid URL/],
+  ])('what is wrong with a call is said: %s', async (_name, options, said) => {
+    const { page } = await arriveAt(htmlPage(`<script src="${stage.app.url}/widget.js"></script>`));
+    const told = page.waitForEvent('console', (message) => message.type() === 'warning');
+    const refusal = await page.evaluate(`deskbell('init', ${options}).catch((error) => error.message)`);
+    expect(refusal).toMatch(said);
+    expect((await told).text()).toBe(`deskbell: ${String(refusal)}`);
+    // It can be said again, and rightly.
+    await page.evaluate(`deskbell('init', { appId: '${stage.application.id}' })`);
+    expect(await page.locator('deskbell-widget').count()).toBe(1);
+  });
+
+  test('an answer that a browser keeps from the page: its owner hears what it may be, once', async () => {
+    const { page } = await arriveAt(htmlPage(`<script src="${stage.app.url}/widget.js"></script>`));
+    const told: string[] = [];
+    page.on('console', (message) => {
+      if (message.type() === 'warning') told.push(message.text());
+    });
+    let asked = 0;
+    page.on('request', (request) => {
+      if (request.url().endsWith('/widget/config')) asked++;
+    });
+    await page.evaluate(`void deskbell('init', { appId: 'x' })`);
+    await eventually(() => expect(asked).toBeGreaterThan(1));
+    expect(told).toEqual([expect.stringContaining(`deskbell domain add --app x ${stage.site.domain}`)]);
+  });
+
   test('single-page sites: the widget survives the page being swapped around it', async () => {
     const { page, w } = await arriveAt(htmlPage(stage.tag()));
     await expectToSend({ w }, 'before the swap');

@@ -20,19 +20,21 @@ const before = holder.deskbell;
 function take(): Global {
   let widget: Widget | null = null;
 
-  function init(options: WidgetOptions): Promise<unknown> {
+  /** @param options what a page gave: maybe nothing */
+  async function init(options: Partial<WidgetOptions> | undefined): Promise<unknown> {
+    const { appId = '' } = options ?? {};
+    if (appId === '') throw new Error(`init needs the application's id: deskbell('init', { appId: '…' })`);
     if (widget === null) {
       const made = createWidget(
-        { ...options, apiBaseUrl: new URL(options.apiBaseUrl ?? source, location.href).origin },
+        { ...options, appId, apiBaseUrl: new URL(options?.apiBaseUrl ?? source, location.href).origin },
         () => {
           if (widget === made) widget = null;
         },
+        warn,
       );
       widget = made;
-    } else if (widget.appId !== options.appId) {
-      return Promise.reject(
-        new Error('deskbell: another application is initialised on this page (already_initialised).'),
-      );
+    } else if (widget.appId !== appId) {
+      throw new Error('another application is initialised on this page (already_initialised).');
     }
     return widget.ready;
   }
@@ -41,7 +43,7 @@ function take(): Global {
   let early: (() => void)[] = [];
   const deskbell: Global = (command, ...args) => {
     if (command === 'init') {
-      const result = init(args[0] as WidgetOptions);
+      const result = init(args[0] as Partial<WidgetOptions> | undefined);
       for (const run of early.splice(0)) run();
       result.catch((error: unknown) => warn(error));
       return result;

@@ -27,10 +27,12 @@ const idleCalls = new Set(['show', 'hide', 'close']);
 /**
  * @param options with `apiBaseUrl` filled in
  * @param gone called once when the widget has been destroyed
+ * @param warn tells the owner of the site
  */
 export function createWidget(
   options: WidgetOptions & { readonly apiBaseUrl: string },
   gone: () => void,
+  warn: (text: string) => void,
 ): Widget {
   const life = new AbortController();
   const { signal } = life;
@@ -46,7 +48,9 @@ export function createWidget(
   const ready =
     options.headless === true
       ? Promise.resolve().then(() => begin(null))
-      : fetchConfig(options, signal).then(draw);
+      : fetchConfig(options, signal, warn).then(draw);
+  // What was refused can be asked for anew, and otherwise.
+  ready.catch(destroy);
 
   function draw(found: SdkConfig): void {
     config = found;
