@@ -52,6 +52,8 @@ test('a domain that is removed, and added again', async () => {
   for (const page of pages) {
     const { dialog } = widgetLocators(page);
     await dialog.getByText(withdrawn).waitFor();
+    // Who is online, or replies soon, would hear of nothing.
+    expect(await dialog.getByText(/We (are online|reply)/).isVisible()).toBe(false);
     // Who can't see it hears it.
     await page.locator('deskbell-widget [aria-live="polite"]').getByText(withdrawn).waitFor();
     expect(await dialog.getByText(lost).count()).toBe(0);
@@ -70,6 +72,9 @@ test('a domain that is removed, and added again', async () => {
   await connected(page);
   for (const one of pages) await widgetLocators(one).dialog.getByText(withdrawn).waitFor({ state: 'hidden' });
   await widgetLocators(page).log.locator('.mine').last().getByText('Sent', { exact: true }).waitFor();
+  await widgetLocators(page)
+    .dialog.getByText(/We (are online|reply)/)
+    .waitFor();
 });
 
 test('an application that is deleted', async () => {

@@ -143,6 +143,8 @@ export class Conversation {
   /** Whether the service has turned this page away. */
   setWithdrawn(withdrawn: boolean): void {
     this.#notices.setWithdrawn(withdrawn);
+    // Who is there, or replies soon, hears nothing from here.
+    this.#options.frame.presence.hidden = withdrawn;
   }
 
   /** What was written here was another visitor's. */
