@@ -196,6 +196,33 @@ test('what is written rich arrives rich, and plain text stays plain', async () =
   );
 });
 
+test('the address of a link can be changed', async () => {
+  const { page, w } = await arrive();
+  await w.open();
+  await w.field.click();
+  await page.keyboard.type('look here');
+  for (let letter = 0; letter < 4; letter++) await page.keyboard.press('Shift+ArrowLeft');
+  await page.keyboard.press('ControlOrMeta+k');
+  await page.keyboard.type('example.com/a');
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('ArrowLeft');
+  await page.keyboard.press('ArrowLeft');
+  await page.keyboard.press('ControlOrMeta+k');
+  const address = w.dialog.getByLabel('Address of the link');
+  expect(await address.inputValue()).toBe('https://example.com/a');
+  // In every language it is read from the left.
+  expect(await address.getAttribute('dir')).toBe('ltr');
+  await address.fill('https://example.com/b');
+  await page.keyboard.press('Enter');
+  expect(await w.field.textContent()).toMatch(/^look here\u200b?$/);
+  await page.keyboard.press('Enter');
+  await w.log.getByText('Sent', { exact: true }).waitFor();
+  const links = w.log.locator('.mine a');
+  expect(await links.count()).toBe(1);
+  expect(await links.getAttribute('href')).toBe('https://example.com/b');
+  expect(await links.textContent()).toBe('here');
+});
+
 test('pasted pages come in as their text', async () => {
   const { page, w } = await arrive();
   await w.open();

@@ -1,7 +1,7 @@
 // Owns the selection in the editable field, and what formats do to it.
 import { h } from '../shared/dom.ts';
 import type { FormatName } from '../shared/format-keys.ts';
-import { link } from '../shared/links.ts';
+import { link, safeAddress } from '../shared/links.ts';
 
 export interface Editing {
   /** What is selected in the field; null: nothing of it is. */
@@ -15,7 +15,7 @@ export interface Editing {
   /** Turns a format of text or lines on or off; links have a row of their own. */
   toggle(name: Exclude<FormatName, 'link'>): void;
   isOn(name: Exclude<FormatName, 'link'>): boolean;
-  /** Makes a link of a place; null: at the end. @returns false: that is no address for a link */
+  /** Makes a link of a place, or gives the one that is there another address; null: at the end. @returns false: that is no address for a link */
   addLink(url: string, typed: string, at: Range | null): boolean;
 }
 
@@ -47,8 +47,8 @@ export function createEditing(field: HTMLElement, root: ShadowRoot): Editing {
     return field.contains(first.commonAncestorContainer) ? first : null;
   }
 
-  function inside(selector: string): Element | null {
-    const at = range()?.commonAncestorContainer;
+  function inside(selector: string, of = range()): Element | null {
+    const at = of?.commonAncestorContainer;
     const found = (at instanceof Element ? at : at?.parentElement)?.closest(selector) ?? null;
     return field.contains(found) ? found : null;
   }
@@ -108,6 +108,13 @@ export function createEditing(field: HTMLElement, root: ShadowRoot): Editing {
     addLink: (url, typed, at) => {
       const made = link(url, [document.createTextNode(at === null || at.collapsed ? typed : at.toString())]);
       if (made === null) return false;
+      const before = inside('a', at);
+      if (before instanceof HTMLAnchorElement) {
+        // The address is another, and so is a text that was the address itself.
+        if (safeAddress(before.textContent) === before.href) before.textContent = typed;
+        before.href = made.href;
+        return true;
+      }
       if (at === null) field.append(made);
       else {
         at.deleteContents();

@@ -23,6 +23,8 @@ export function createLinkRow({ words, field, editing, onChange }: LinkRowOption
   let kept: Range | null = null;
   const address = h('input', {
     type: 'url',
+    // An address is read from the left in every language.
+    dir: 'ltr',
     'aria-label': words.address,
     placeholder: 'https://',
     keydown: (event: KeyboardEvent) => {
