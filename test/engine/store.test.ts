@@ -89,6 +89,35 @@ describe('group commit', () => {
     expect(seenFromOutside('k39')).toBe('k39');
   });
 
+  it.each([
+    ['12 that wait are worth a turn of the loop', 12, 0, 'next'],
+    ['11 are not', 11, 0, undefined],
+    ['nor are 12 that have waited for a millisecond', 12, 1, undefined],
+  ])(
+    'waits for those of the next turn where many came, and for no others: %s',
+    async (_name, many, ms, next) => {
+      let now = 0;
+      vi.spyOn(clock, 'monotonic').mockImplementation(() => now);
+      const write = (key: string): Promise<unknown> => engine.store.write('server', put(key));
+      const first = Array.from({ length: many }, (_, index) => write(`k${index}`));
+      now += ms;
+      const later: Promise<unknown>[] = [];
+      setImmediate(() => {
+        later.push(write('next'));
+        setImmediate(() => later.push(write('after next')));
+      });
+      await Promise.all(first);
+      expect([seenFromOutside('k0'), seenFromOutside('next'), seenFromOutside('after next')]).toEqual([
+        'k0',
+        next,
+        undefined,
+      ]);
+      await eventually(() => expect(later).toHaveLength(2));
+      await Promise.all(later);
+      expect(seenFromOutside('after next')).toBe('after next');
+    },
+  );
+
   it('bounds a group, so that one commit never holds the loop for long', async () => {
     const before = commitsInLog(`${file()}-wal`);
     await Promise.all(
