@@ -13,9 +13,10 @@ import { readConfig } from '../src/config.ts';
 import { tuneHeap } from '../src/heap.ts';
 import { sizeLimits } from '../src/protocol/codes.ts';
 import type { OperationName, Output, RawInput } from '../src/protocol/operations.ts';
-import type { Actor, MemberActor, VisitorActor } from '../src/services/core/actor.ts';
+import type { Actor, VisitorActor } from '../src/services/core/actor.ts';
 import { execute } from '../src/services/execute.ts';
 import { serveQuestions, unlimited, type Answers, type Pair, type Way } from './protocol.ts';
+import { signedIn } from './signed-in.ts';
 import { searchedWord } from './texts.ts';
 
 const [folder = '', pairCount = '50', kind, hook = ''] = process.argv.slice(2);
@@ -138,18 +139,7 @@ async function prepareWork(): Promise<Pick<Answers, 'work' | 'rest'>> {
     role: 'operator',
     password: randomUUID(),
   });
-  const organizationId = tenant.visitors[0]?.actor.organizationId ?? '';
-  const actor: MemberActor = {
-    kind: 'member',
-    organizationId,
-    memberId: member.id,
-    name: 'Searcher',
-    role: 'operator',
-    sessionId: 'bench',
-    sessionEndsAt: Number.MAX_SAFE_INTEGER,
-    scopes: null,
-    origin: null,
-  };
+  const actor = await signedIn(service, member.id);
   // On the free plan, which keeps messages for 30 days.
   const { id } = await call(local, 'organizations.create', { name: 'old', slug: 'old' });
   const application = await call(local, 'applications.create', {

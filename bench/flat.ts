@@ -9,13 +9,14 @@ import { readConfig } from '../src/config.ts';
 import { openService } from '../src/open-service.ts';
 import { sizeLimits } from '../src/protocol/codes.ts';
 import type { OperationName, Output, RawInput } from '../src/protocol/operations.ts';
-import type { Actor, MemberActor } from '../src/services/core/actor.ts';
+import type { Actor } from '../src/services/core/actor.ts';
 import { backfill, resync } from '../src/services/chat/room-sync.ts';
 import { execute } from '../src/services/execute.ts';
 import type { ParticipantCall } from '../src/services/service.ts';
 import { placeMessages } from './place-messages.ts';
 import { median, startUp } from './program.ts';
 import { unlimited } from './protocol.ts';
+import { signedIn } from './signed-in.ts';
 
 const messagesEach = 20;
 const openWanted = 50;
@@ -163,17 +164,7 @@ async function openSide(data: string, messages: number): Promise<Side> {
   const file = new Database(join(data, 'deskbell.db'), { timeout: 5_000 });
   fill(file, { organizationId, applicationId, messages });
   file.pragma('wal_checkpoint(truncate)');
-  const actor: MemberActor = {
-    kind: 'member',
-    organizationId,
-    memberId,
-    name: 'Member',
-    role: 'admin',
-    sessionId: 'bench',
-    sessionEndsAt: Number.MAX_SAFE_INTEGER,
-    scopes: null,
-    origin: null,
-  };
+  const actor = await signedIn(service, memberId);
   const member = as(actor);
   const call: ParticipantCall = { service, actor, address: null, contentLimit: sizeLimits.contentSocket };
   const visitor = as({

@@ -16,6 +16,7 @@ import type { Actor } from '../src/services/core/actor.ts';
 import { execute } from '../src/services/execute.ts';
 import { measureLoop } from '../test/helpers/loop-delay.ts';
 import { median } from './program.ts';
+import { signedIn } from './signed-in.ts';
 
 const conversationsWanted = 100_000;
 const tagsWanted = 50;
@@ -163,17 +164,7 @@ export async function queueCost(parent: string, rounds: number): Promise<QueueLi
       insertTag.run(id, made.organizationId, made.tagNames[index], made.tagNames[index]);
     fill(file, { ...made, tags });
     const [memberId = ''] = made.members;
-    const member = as({
-      kind: 'member',
-      organizationId: made.organizationId,
-      memberId,
-      name: 'Member',
-      role: 'admin',
-      sessionId: 'bench',
-      sessionEndsAt: Number.MAX_SAFE_INTEGER,
-      scopes: null,
-      origin: null,
-    });
+    const member = as(await signedIn(service, memberId));
     const insertView = file.prepare(
       `insert into views (id, organization_id, name, shared, query, created_by, created_at, updated_at)
        values (?, ?, 'view', 1, ?, ?, 0, 0)`,
