@@ -30,6 +30,7 @@ import * as changedMessages from './0026-changed-messages.ts';
 import * as visitorExports from './0027-visitor-exports.ts';
 import * as heldConversations from './0028-held-conversations.ts';
 import * as searchParts from './0029-search-parts.ts';
+import * as ownRetention from './0030-own-retention.ts';
 
 export interface Migration {
   readonly name: string;
@@ -66,4 +67,5 @@ export const migrations: readonly Migration[] = [
   { name: '0027-visitor-exports', up: visitorExports.up },
   { name: '0028-held-conversations', up: heldConversations.up },
   { name: '0029-search-parts', up: searchParts.up },
+  { name: '0030-own-retention', up: ownRetention.up },
 ];

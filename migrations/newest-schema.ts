@@ -3,7 +3,7 @@
 
 export const newestSchema = `
 CREATE TABLE "meta" ("key" text primary key, "value" text not null);
-CREATE TABLE "organizations" ("id" text primary key, "slug" text not null unique, "name" text not null, "plan" text not null, "requests_per_minute" integer, "retention_days" integer, "max_applications" integer, "max_seats" integer, "plan_changed_at" integer not null, "created_at" integer not null, "release_after_minutes" integer, "second_factor" text default 'off' not null, "escalation" text default '[]' not null, "max_file_bytes" integer);
+CREATE TABLE "organizations" ("id" text primary key, "slug" text not null unique, "name" text not null, "plan" text not null, "requests_per_minute" integer, "retention_days" integer, "max_applications" integer, "max_seats" integer, "plan_changed_at" integer not null, "created_at" integer not null, "release_after_minutes" integer, "second_factor" text default 'off' not null, "escalation" text default '[]' not null, "max_file_bytes" integer, "own_retention_days" integer);
 CREATE TABLE "applications" ("id" text primary key, "organization_id" text not null references "organizations" ("id") on delete cascade, "name" text not null, "settings" text not null, "identity_secret" blob not null, "created_at" integer not null);
 CREATE INDEX "applications_by_organization" on "applications" ("organization_id");
 CREATE TABLE "domains" ("id" text primary key, "application_id" text not null references "applications" ("id") on delete cascade, "domain" text not null, "created_at" integer not null, constraint "domains_once" unique ("application_id", "domain"));

@@ -25,6 +25,8 @@ export interface OrganizationRow {
   /** Own numbers, null: what the plan says; retention -1: unlimited. */
   requests_per_minute: number | null;
   retention_days: number | null;
+  /** What the tenant itself wants, within that: -1: as long as it may be. */
+  own_retention_days: number | null;
   max_applications: number | null;
   max_seats: number | null;
   /** Bytes of files that were sent with messages. */

@@ -113,6 +113,31 @@ describe('migrations', () => {
     db.close();
   });
 
+  it('leave a retention that any plan allows to the admins, and one of enterprise to the owner', async () => {
+    const db = new Database(':memory:');
+    const before = migrations.findIndex(({ name }) => name === '0030-own-retention');
+    await migrate(db, () => Promise.resolve(), migrations.slice(0, before));
+    for (const [id, plan, days] of [
+      ['a', 'free', 7],
+      ['b', 'premium', null],
+      ['c', 'enterprise', 700],
+      ['d', 'enterprise', -1],
+    ])
+      db.prepare(
+        `insert into organizations (id, slug, name, plan, retention_days, plan_changed_at, created_at)
+           values (?, ?, 'An organization', ?, ?, 0, 0)`,
+      ).run(id, id, plan, days);
+    await migrate(db, () => Promise.resolve(), migrations);
+    const kept = db.prepare('select id, retention_days, own_retention_days from organizations order by id');
+    expect(kept.raw().all()).toEqual([
+      ['a', null, 7],
+      ['b', null, null],
+      ['c', 700, null],
+      ['d', -1, null],
+    ]);
+    db.close();
+  });
+
   it('make no copy of a new database, and one of equal content, for its owner only, before a later change', async () => {
     await aDatabase();
     expect((await readdir(folder)).filter((name) => name.includes('before'))).toEqual([]);

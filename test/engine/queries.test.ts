@@ -34,6 +34,7 @@ const organization = {
   retention_days: null,
   max_applications: null,
   max_seats: null,
+  own_retention_days: null,
   max_file_bytes: null,
   release_after_minutes: null,
   second_factor: 'off',

@@ -64,6 +64,35 @@ it('an admin has data kept for a shorter time than the plan says, and for no lon
   expect((await move('premium')).limits.retentionDays).toBe(365);
 });
 
+it('an admin has data kept for no longer than the owner of the server has set, under any plan', async () => {
+  await createOrganization(app, 'bounded', 'enterprise');
+  const bounded = await createMember(app, 'bounded', 'admin');
+  const ask = async (retentionDays: unknown): Promise<unknown[]> => {
+    const { status, body } = await bounded.call('PATCH', '/../admin/organization', {
+      limits: { retentionDays },
+    });
+    return [
+      status,
+      body.error ?? body.organization.limits.retentionDays,
+      body.organization?.ownLimits.retentionDays,
+    ];
+  };
+  const grant = async (retentionDays: number | 'unlimited' | null): Promise<unknown> =>
+    (await app.local('organizations.update', { organization: 'bounded', limits: { retentionDays } })).limits
+      .retentionDays;
+  expect(await ask('unlimited')).toEqual([200, null, 'unlimited']);
+  expect(await grant(90)).toBe(90);
+  for (const longer of [91, 'unlimited']) expect(await ask(longer)).toEqual([403, 'plan_limit', undefined]);
+  expect(await ask(30)).toEqual([200, 30, 30]);
+  // Their own choice taken back, the owner's holds again.
+  expect(await ask(90)).toEqual([200, 90, 90]);
+  expect(await ask(null)).toEqual([200, 90, 90]);
+  // What the owner says at last holds, whatever was chosen before.
+  expect(await ask(30)).toEqual([200, 30, 30]);
+  expect(await grant(60)).toBe(60);
+  expect(await grant(null)).toBeNull();
+});
+
 it('an admin sets the plan where the owner of the server lets them', async () => {
   const open = await startApp({ flags: { selfServicePlans: 'allow' } });
   try {

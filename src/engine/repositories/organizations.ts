@@ -14,7 +14,13 @@ export interface OrganizationsRepository {
   setLimits(
     values: Pick<
       OrganizationRow,
-      'id' | 'requests_per_minute' | 'retention_days' | 'max_applications' | 'max_seats' | 'max_file_bytes'
+      | 'id'
+      | 'requests_per_minute'
+      | 'retention_days'
+      | 'own_retention_days'
+      | 'max_applications'
+      | 'max_seats'
+      | 'max_file_bytes'
     >,
   ): Promise<number>;
   setName(id: string, name: string): Promise<number>;

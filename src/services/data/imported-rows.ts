@@ -220,6 +220,9 @@ export function checkFileRow(
   );
 }
 
+/** Days, or -1: unlimited. */
+const storedRetention = z.union([z.int().min(1), z.literal(-1)]).nullable();
+
 function organizationRow(past: z.ZodNumber): z.ZodType<rows.OrganizationRow> {
   return z.strictObject({
     id: entity.uuid,
@@ -228,7 +231,8 @@ function organizationRow(past: z.ZodNumber): z.ZodType<rows.OrganizationRow> {
     name,
     plan: entity.plan,
     requests_per_minute: entity.organizationLimits.shape.requestsPerMinute,
-    retention_days: z.union([z.int().min(1), z.literal(-1)]).nullable(),
+    retention_days: storedRetention,
+    own_retention_days: storedRetention,
     max_applications: entity.organizationLimits.shape.applications,
     max_seats: entity.organizationLimits.shape.seats,
     max_file_bytes: entity.organizationLimits.shape.fileBytes,

@@ -10,7 +10,7 @@ import { audit } from '../core/audit.ts';
 import { readEscalation, storedEscalation } from '../notifications/escalation-steps.ts';
 import { badField, ServiceError } from '../core/errors.ts';
 import { demandsSecondFactor } from '../auth/second-factor-demand.ts';
-import { assertOwnLimits, isRetentionWithin, organizationQuotas } from './quotas.ts';
+import { assertOwnLimits, assertOwnRetention, isRetentionWithin, organizationQuotas } from './quotas.ts';
 import { isoTime, serializeOrganization } from '../core/serializers.ts';
 import { readSlice } from '../core/slices.ts';
 import type { OwnerCall, ReadTx, Tx } from '../service.ts';
@@ -38,6 +38,7 @@ export async function createOrganization(
     plan: 'free',
     requests_per_minute: null,
     retention_days: null,
+    own_retention_days: null,
     max_applications: null,
     max_seats: null,
     max_file_bytes: null,
@@ -75,12 +76,13 @@ async function serializeOrganizationDetail(
   row: OrganizationRow,
 ): Promise<Output<'organizations.get'>> {
   const counts = await tx.repositories.organizations.counts(row.id);
+  const retentionDays = row.own_retention_days ?? row.retention_days;
   return {
     ...serializeOrganization(row),
     limits: organizationQuotas(row),
     ownLimits: {
       requestsPerMinute: row.requests_per_minute,
-      retentionDays: row.retention_days !== null && row.retention_days < 0 ? 'unlimited' : row.retention_days,
+      retentionDays: retentionDays !== null && retentionDays < 0 ? 'unlimited' : retentionDays,
       applications: row.max_applications,
       seats: row.max_seats,
       fileBytes: row.max_file_bytes,
@@ -110,9 +112,14 @@ export async function getOrganization(
   return serializeOrganizationDetail(tx, await accessOrganization(tx, call.actor, input.organization));
 }
 
+/** Whether the caller sets plans and limits: the owner of the server does, and lets tenants do so by a setting. */
+function setsPlans({ actor, service }: OwnerCall): boolean {
+  return actor.kind === 'local' || service.settings.selfServicePlans;
+}
+
 /** A tenant does not grant itself what others pay for; it may keep its data for a shorter time. */
-function assertOwnerSetsPlans({ actor, service }: OwnerCall, input: Input<'organizations.update'>): void {
-  if (actor.kind === 'local' || service.settings.selfServicePlans) return;
+function assertOwnerSetsPlans(call: OwnerCall, input: Input<'organizations.update'>): void {
+  if (setsPlans(call)) return;
   const { retentionDays: _own, ...granted } = input.limits ?? {};
   if (input.plan === undefined && Object.values(granted).every((value) => value === undefined)) return;
   throw new ServiceError(
@@ -132,6 +139,7 @@ const auditedColumns = [
   ['plan', 'plan'],
   ['requests_per_minute', 'requestsPerMinute'],
   ['retention_days', 'retentionDays'],
+  ['own_retention_days', 'ownRetentionDays'],
   ['max_applications', 'applications'],
   ['max_seats', 'seats'],
   ['max_file_bytes', 'fileBytes'],
@@ -162,10 +170,13 @@ export async function updateOrganization(
     signIn,
     escalation,
   } = input;
-  assertOwnLimits(row, plan, limits);
+  const kept = plan === row.plan || plan === 'enterprise' ? row : withoutOwnLimits(plan, row);
+  const grants = setsPlans(call);
+  if (grants) assertOwnLimits(row, plan, limits);
+  else assertOwnRetention({ ...kept, plan }, limits?.retentionDays);
   const updated: OrganizationRow = {
     ...row,
-    ...ownLimits(plan === row.plan || plan === 'enterprise' ? row : withoutOwnLimits(plan, row), limits),
+    ...ownLimits(kept, grants, limits),
     name,
     plan,
     plan_changed_at: plan === row.plan ? row.plan_changed_at : call.service.engine.clock.now(),
@@ -222,37 +233,60 @@ function withoutOwnLimits(plan: Plan, row: OrganizationRow): OrganizationRow {
     ...row,
     ...noOwnLimits,
     retention_days: isRetentionWithin(plan, row.retention_days) ? row.retention_days : null,
+    own_retention_days: isRetentionWithin(plan, row.own_retention_days) ? row.own_retention_days : null,
   };
 }
 
 type OwnLimits = Pick<
   OrganizationRow,
-  'requests_per_minute' | 'retention_days' | 'max_applications' | 'max_seats' | 'max_file_bytes'
+  | 'requests_per_minute'
+  | 'retention_days'
+  | 'own_retention_days'
+  | 'max_applications'
+  | 'max_seats'
+  | 'max_file_bytes'
 >;
 
 const noOwnLimits: OwnLimits = {
   requests_per_minute: null,
   retention_days: null,
+  own_retention_days: null,
   max_applications: null,
   max_seats: null,
   max_file_bytes: null,
 };
 
-function ownLimits(row: OrganizationRow, limits: Input<'organizations.update'>['limits'] = {}): OwnLimits {
+/** @param grants whether the retention is what the tenant may have at most, or what it wants of that */
+function ownLimits(
+  row: OrganizationRow,
+  grants: boolean,
+  limits: Input<'organizations.update'>['limits'] = {},
+): OwnLimits {
   const {
     requestsPerMinute = row.requests_per_minute,
-    retentionDays = row.retention_days,
+    retentionDays,
     applications = row.max_applications,
     seats = row.max_seats,
     fileBytes = row.max_file_bytes,
   } = limits;
   return {
     requests_per_minute: requestsPerMinute,
-    retention_days: retentionDays === 'unlimited' ? -1 : retentionDays,
+    ...ownRetention(row, retentionDays === 'unlimited' ? -1 : retentionDays, grants),
     max_applications: applications,
     max_seats: seats,
     max_file_bytes: fileBytes,
   };
+}
+
+function ownRetention(
+  { retention_days, own_retention_days }: OrganizationRow,
+  days: number | null | undefined,
+  grants: boolean,
+): Pick<OwnLimits, 'retention_days' | 'own_retention_days'> {
+  if (days === undefined) return { retention_days, own_retention_days };
+  return grants
+    ? { retention_days: days, own_retention_days: null }
+    : { retention_days, own_retention_days: days };
 }
 
 /** What was used since the first of the month, UTC: owners bill by it. */

@@ -24,18 +24,27 @@ export function organizationQuotas(organization: OrganizationRow): OrganizationQ
   const plan = planLimits[organization.plan];
   return {
     requestsPerMinute: organization.requests_per_minute ?? plan.requestsPerMinute,
-    retentionDays:
-      organization.retention_days === null
-        ? plan.retentionDays
-        : organization.retention_days < 0
-          ? null
-          : organization.retention_days,
+    retentionDays: leastDays(mostRetentionDays(organization), storedDays(organization.own_retention_days)),
     applications: organization.max_applications ?? plan.applications,
     seats: organization.max_seats ?? plan.seats,
     fileBytes: organization.max_file_bytes ?? plan.fileBytes,
     ai: plan.ai,
     mailsPerDay: plan.mailsPerDay,
   };
+}
+
+/** Days as a column has them. @returns null: unlimited, or not said */
+function storedDays(days: number | null): number | null {
+  return days === null || days < 0 ? null : days;
+}
+
+function leastDays(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? (one ?? other) : Math.min(one, other);
+}
+
+/** How long the server's owner lets data be kept, or the plan where the owner says nothing. null: without end */
+function mostRetentionDays({ plan, retention_days }: OrganizationRow): number | null {
+  return retention_days === null ? planLimits[plan].retentionDays : storedDays(retention_days);
 }
 
 /**
@@ -84,6 +93,24 @@ export function assertFileQuota(organization: OrganizationRow, have: number, mor
 export function isRetentionWithin(plan: Plan, retentionDays: number | 'unlimited' | null): boolean {
   const most = planLimits[plan].retentionDays;
   return typeof retentionDays === 'number' && retentionDays > 0 && most !== null && retentionDays <= most;
+}
+
+/**
+ * A tenant may have its data kept for a shorter time than the owner of the server lets it, and for no longer.
+ * @param organization with the plan under which it is to hold
+ * @throws ServiceError plan_limit
+ */
+export function assertOwnRetention(
+  organization: OrganizationRow,
+  retentionDays: number | 'unlimited' | null | undefined,
+): void {
+  const most = mostRetentionDays(organization);
+  if (most === null || retentionDays === null || retentionDays === undefined) return;
+  if (retentionDays !== 'unlimited' && retentionDays <= most) return;
+  throw new ServiceError(
+    'plan_limit',
+    `Data may be kept for 1 to ${most} days. Only the server's owner sets a longer time, with deskbell org limits and deskbell org plan.`,
+  );
 }
 
 /**

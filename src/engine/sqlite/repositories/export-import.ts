@@ -165,6 +165,7 @@ const beginArrival = prepare<OrganizationRow>()((db, p) =>
       plan: p.plan,
       requests_per_minute: p.requests_per_minute,
       retention_days: p.retention_days,
+      own_retention_days: p.own_retention_days,
       max_applications: p.max_applications,
       max_seats: p.max_seats,
       max_file_bytes: p.max_file_bytes,

@@ -31,6 +31,7 @@ const insert = prepare<OrganizationRow>()((db, p) =>
     plan: p.plan,
     requests_per_minute: p.requests_per_minute,
     retention_days: p.retention_days,
+    own_retention_days: p.own_retention_days,
     max_applications: p.max_applications,
     max_seats: p.max_seats,
     max_file_bytes: p.max_file_bytes,
@@ -49,7 +50,13 @@ const setPlan = prepare<Pick<OrganizationRow, 'id' | 'plan' | 'plan_changed_at'>
 );
 type LimitColumns = Pick<
   OrganizationRow,
-  'id' | 'requests_per_minute' | 'retention_days' | 'max_applications' | 'max_seats' | 'max_file_bytes'
+  | 'id'
+  | 'requests_per_minute'
+  | 'retention_days'
+  | 'own_retention_days'
+  | 'max_applications'
+  | 'max_seats'
+  | 'max_file_bytes'
 >;
 const setLimits = prepare<LimitColumns>()((db, p) =>
   db
@@ -57,6 +64,7 @@ const setLimits = prepare<LimitColumns>()((db, p) =>
     .set({
       requests_per_minute: p.requests_per_minute,
       retention_days: p.retention_days,
+      own_retention_days: p.own_retention_days,
       max_applications: p.max_applications,
       max_seats: p.max_seats,
       max_file_bytes: p.max_file_bytes,
