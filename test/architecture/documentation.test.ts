@@ -151,6 +151,11 @@ describe('the pages', () => {
     expect(html).not.toMatch(/<(script|b|i|u|s)>/);
     expect(html).toContain('class="number"');
   });
+
+  it('keep a number and its unit on one line', async () => {
+    const { html } = await renderMarkdown('100 MB in 5 µs, 3 s, 4 seconds, `2 ms`');
+    expect(html).toBe('<p>100\u00a0MB in 5\u00a0µs, 3\u00a0s, 4 seconds, <code>2 ms</code></p>');
+  });
 });
 
 /** Every TypeScript file below a folder of the repository. */

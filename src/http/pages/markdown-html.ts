@@ -41,6 +41,11 @@ export async function renderMarkdown(
   return { title: writer.headings[0]?.text ?? '', html, headings: writer.headings, links: writer.links };
 }
 
+/** A number and its unit stay on one line, also in a narrow cell of a table. */
+function keepUnits(text: string): string {
+  return text.replace(/(?<=\d) (?=(?:[kKMG]i?B|[mµ]?s)\b)/g, '\u00a0');
+}
+
 class HtmlWriter {
   readonly headings: Heading[] = [];
   readonly links: string[] = [];
@@ -127,7 +132,7 @@ class HtmlWriter {
   #inline(node: PhrasingContent): string {
     switch (node.type) {
       case 'text':
-        return escapeHtml(node.value);
+        return escapeHtml(keepUnits(node.value));
       case 'inlineCode':
         return `<code>${escapeHtml(node.value)}</code>`;
       case 'strong':
