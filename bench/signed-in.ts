@@ -4,6 +4,7 @@ import { authenticateMember } from '../src/services/auth/authenticate.ts';
 import type { MemberActor } from '../src/services/core/actor.ts';
 import { execute } from '../src/services/execute.ts';
 import type { Service } from '../src/services/service.ts';
+import { noCredentials } from '../test/helpers/no-credentials.ts';
 
 /** Signs a member in on the machine itself. @param memberId of one who is enabled */
 export async function signedIn(service: Service, memberId: string): Promise<MemberActor> {
@@ -14,15 +15,5 @@ export async function signedIn(service: Service, memberId: string): Promise<Memb
     contentLimit: sizeLimits.contentRest,
   };
   const { token } = await execute(call, 'session.createLocal', { memberId });
-  return authenticateMember(service, {
-    authorization: [`Bearer ${token}`],
-    appId: [],
-    visitorId: [],
-    origin: [],
-    fetchSite: undefined,
-    safeMethod: true,
-    host: undefined,
-    cookie: undefined,
-    address: '127.0.0.1',
-  });
+  return authenticateMember(service, { ...noCredentials, authorization: [`Bearer ${token}`] });
 }

@@ -23,6 +23,7 @@ import {
   type TestMember,
   type TestOrganization,
 } from '../helpers/fixtures.ts';
+import { noCredentials } from '../helpers/no-credentials.ts';
 
 let app: TestApp;
 let acme: TestOrganization;
@@ -40,14 +41,10 @@ afterAll(async () => {
 
 function credentials(changes: Partial<Credentials> = {}): Credentials {
   return {
+    ...noCredentials,
     authorization: [`Bearer ${acme.application.key}`],
     appId: [acme.application.id],
     visitorId: [visitorId],
-    origin: [],
-    fetchSite: undefined,
-    safeMethod: true,
-    host: undefined,
-    cookie: undefined,
     address: '10.0.0.1',
     ...changes,
   };

@@ -25,6 +25,7 @@ import {
   type TestMember,
   type TestOrganization,
 } from '../helpers/fixtures.ts';
+import { noCredentials } from '../helpers/no-credentials.ts';
 
 interface Side {
   readonly organization: TestOrganization;
@@ -331,17 +332,7 @@ describe('what owners may do', () => {
       (error: unknown) => (error instanceof ServiceError ? error.code : String(error)),
     );
   const memberActor = (member: TestMember): Promise<MemberActor> =>
-    authenticateMember(app.service, {
-      authorization: [`Bearer ${member.token}`],
-      appId: [],
-      visitorId: [],
-      origin: [],
-      fetchSite: undefined,
-      safeMethod: true,
-      host: undefined,
-      cookie: undefined,
-      address: '127.0.0.1',
-    });
+    authenticateMember(app.service, { ...noCredentials, authorization: [`Bearer ${member.token}`] });
   const inputs = (): readonly (readonly [OperationName, object])[] => {
     const { organization, keyId, operator } = ours;
     const byOrganization = { organization: organization.slug };

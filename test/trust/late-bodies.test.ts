@@ -24,6 +24,7 @@ import {
   type TestClient,
   type TestOrganization,
 } from '../helpers/fixtures.ts';
+import { noCredentials } from '../helpers/no-credentials.ts';
 
 let app: TestApp;
 let acme: TestOrganization;
@@ -226,15 +227,8 @@ describe('what takes long to read', () => {
     const conversationId = await createConversation(createVisitor(app, acme.application), 'secret');
     const { id, token } = await createMember(app, 'acme');
     const actor = await authenticateMember(app.service, {
+      ...noCredentials,
       authorization: [`Bearer ${token}`],
-      appId: [],
-      visitorId: [],
-      origin: [],
-      fetchSite: undefined,
-      safeMethod: true,
-      host: undefined,
-      cookie: undefined,
-      address: '127.0.0.1',
     });
     const begun = Promise.withResolvers<undefined>();
     const goOn = Promise.withResolvers<undefined>();
