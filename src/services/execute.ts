@@ -131,12 +131,13 @@ function checkAndRun<N extends OperationName>(call: CallOf<N>, name: N, input: u
 function run<N extends OperationName>(call: CallOf<N>, name: N, input: Input<N>): Promise<Output<N>> {
   const asked = { ...call, who: rows[name].who };
   const { clock } = call.service.engine;
-  const began = clock.monotonic();
+  const began = reads.has(name) ? clock.monotonic() : null;
   try {
     const answer = handlers[name](asked, input);
-    const checked = reads.has(name)
-      ? answer.then((read) => (clock.monotonic() - began < longReadMs ? read : toStanding(asked, read)))
-      : answer;
+    const checked =
+      began === null
+        ? answer
+        : answer.then((read) => (clock.monotonic() - began < longReadMs ? read : toStanding(asked, read)));
     return checked.catch(throwServiceError);
   } catch (error) {
     return refuse(error);
