@@ -7,7 +7,7 @@ import { createSystemClock } from '../../src/engine/clock.ts';
 import type { Clock, CommittedEvent, Engine, LimitVerdict, Signal } from '../../src/engine/engine.ts';
 import { Link } from '../../src/engine/postgres/link.ts';
 import { migrateDatabaseUrl } from '../../src/engine/open-engine.ts';
-import { migratePostgres, newestSchema } from '../../src/engine/postgres/migrate.ts';
+import { newestSchema } from '../../src/engine/postgres/migrate.ts';
 import { inspectPostgres, nodesOf } from '../../src/engine/postgres/inspect.ts';
 import { openPostgresEngine } from '../../src/engine/postgres/open-postgres.ts';
 import { createTestClock } from '../helpers/clock.ts';
@@ -15,6 +15,7 @@ import { createMigratedDatabase } from '../helpers/contract-engines.ts';
 import { releasedEvent } from '../helpers/engine-events.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { askDatabase, createDatabase, type TestDatabase } from '../helpers/postgres.ts';
+import { migratePostgres } from '../helpers/migrate-postgres.ts';
 
 let database: TestDatabase;
 let nodes: Engine[];

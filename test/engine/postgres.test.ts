@@ -10,10 +10,10 @@ import { migrations } from '../../migrations/index.ts';
 import { compile } from '../../src/engine/postgres/compiler.ts';
 import { measureSkew } from '../../src/engine/postgres/clock-skew.ts';
 import { Link } from '../../src/engine/postgres/link.ts';
-import { migratePostgres } from '../../src/engine/postgres/migrate.ts';
 import { migrate } from '../../src/engine/sqlite/migrate.ts';
 import { preparedQueries } from '../../src/engine/sqlite/query.ts';
 import { createDatabase, type TestDatabase } from '../helpers/postgres.ts';
+import { migratePostgres } from '../helpers/migrate-postgres.ts';
 
 /** The schema as it was before PostgreSQL took the same migrations. */
 const firstMigrations = 15;

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { createSystemClock } from '../../src/engine/clock.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { openEngine, prepareFolder } from '../../src/engine/open-engine.ts';
-import { migratePostgres } from '../../src/engine/postgres/migrate.ts';
 import { openPostgresEngine } from '../../src/engine/postgres/open-postgres.ts';
 import { createHostileEngine } from './hostile-engine.ts';
+import { migratePostgres } from './migrate-postgres.ts';
 import { createDatabase, runScript } from './postgres.ts';
 import { sqliteWords } from './sqlite-words.ts';
 

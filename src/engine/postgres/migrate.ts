@@ -4,7 +4,7 @@ import { migrations, type Migration } from '../../../migrations/index.ts';
 import { logLock } from '../../../migrations/columns.ts';
 import { SchemaError } from '../open-errors.ts';
 import { migrationBuilder } from './compiler.ts';
-import { Link, schemaName } from './link.ts';
+import { schemaName, type Link } from './link.ts';
 import { hasNodeTables, makeNodeTables } from './node-tables.ts';
 
 /** The number of the newest schema that this program knows. */
@@ -38,27 +38,11 @@ export async function readSchema(link: Link, known = migrations.length): Promise
 
 /**
  * Applies what is missing. Of several that begin at once, the others wait and find it done.
- * @param url of a database whose role may make a schema
- * @returns how many migrations were applied
- * @throws SchemaError when the database has seen migrations that this program does not know
- * @throws StoreUnavailableError when the database can't be reached
- */
-export async function migratePostgres(
-  url: string,
-  known: readonly Migration[] = migrations,
-): Promise<number> {
-  const link = await Link.open({ url, name: 'deskbell migrate', durable: true, patient: true });
-  try {
-    return await migrateOn(link, known);
-  } finally {
-    await link.close();
-  }
-}
-
-/**
- * The same on a connection that waits for locks.
+ * @param link a connection that waits for locks, of a role that may make a schema
  * @param allow called with the database's schema where it is older, while none can be taken for the newest: throws where others
  *   work on it
+ * @returns how many migrations were applied
+ * @throws SchemaError when the database has seen migrations that this program does not know
  */
 export async function migrateOn(
   link: Link,
