@@ -20,7 +20,7 @@ export const keyScopes: readonly KeyScope[] = [
 ];
 
 export interface CommandKeys {
-  /** Names as `keyName` answers them. The first one that works in a place is shown there. */
+  /** As the terminal and the browser name the keys that were pressed. The first one that works in a place is shown there. */
   readonly keys: readonly string[];
   readonly where: readonly KeyScope[];
   /** Places where it has other keys. */

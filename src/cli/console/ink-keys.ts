@@ -68,12 +68,6 @@ export function keyPressesOf(input: string, key: InkKey): readonly KeyPress[] {
   );
 }
 
-/** The name of the one key that was pressed, like `j`, `G`, `ctrl+k`, `alt+enter`; empty when it was none, or several. */
-export function keyName(input: string, key: InkKey): string {
-  const presses = keyPressesOf(input, key);
-  return presses.length === 1 ? (presses[0]?.key ?? '') : '';
-}
-
 function single(unit: string, key: InkKey): KeyPress {
   if (/^\r\n?$/.test(unit)) return { key: 'enter', text: '' };
   if (unit === '\n') return { key: 'ctrl+j', text: '\n' };
