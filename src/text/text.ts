@@ -74,10 +74,10 @@ function visible(character: string): string {
   return code < 0xa0 ? '\ufffd' : '';
 }
 
-/** A size as people say it. */
+/** A size as the command line and the documentation say it: in powers of 1024, by their own names. */
 export function formatBytes(bytes: number): string {
-  if (bytes >= 1_073_741_824) return `${+(bytes / 1_073_741_824).toFixed(1)} GB`;
-  return bytes >= 1_048_576 ? `${+(bytes / 1_048_576).toFixed(1)} MB` : `${Math.ceil(bytes / 1024)} kB`;
+  if (bytes >= 1_073_741_824) return `${+(bytes / 1_073_741_824).toFixed(1)} GiB`;
+  return bytes >= 1_048_576 ? `${+(bytes / 1_048_576).toFixed(1)} MiB` : `${Math.ceil(bytes / 1024)} KiB`;
 }
 
 /** A number with its noun, in the singular for one. @param many the plural, where it is not made with an s */

@@ -42,7 +42,7 @@ test('reply and note send files; show, usage and limits name them; the same key 
   expect(stdout).toContain('/api/v1/files/');
   expect((await inProcess(['org', 'usage', 'acme', '--data', app.folder])).stdout).toMatch(/files +4, /);
   const limits = await inProcess(['org', 'limits', 'acme', '--file-storage', '5', '--data', app.folder]);
-  expect(limits.stdout).toMatch(/files +at most 5 GB \(its own\)/);
+  expect(limits.stdout).toMatch(/files +at most 5 GiB \(its own\)/);
 });
 
 test('what can not be sent is said before anything is', async () => {
@@ -56,7 +56,7 @@ test('what can not be sent is said before anything is', async () => {
   await expectFailure(1, /There is no file/, ['reply', id, 'x', '--attach', join(folder, 'none')]);
   await expectFailure(1, /is empty/, ['reply', id, 'x', '--attach', large]);
   await truncate(large, 26 * 1_048_576);
-  await expectFailure(1, /26 MB.*25 MB/, ['reply', id, 'x', '--attach', large]);
+  await expectFailure(1, /26 MiB.*25 MiB/, ['reply', id, 'x', '--attach', large]);
   await expectFailure(1, /\.exe are not taken/, ['reply', id, 'x', '--attach', file]);
   const pending = await createConversation(visitor);
   await expectFailure(1, /\.exe are not taken/, ['note', pending, 'x', '--attach', file]);

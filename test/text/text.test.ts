@@ -3,7 +3,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { counted, preview, hasVisibleText, escapeControls } from '../../src/text/text.ts';
+import { counted, formatBytes, preview, hasVisibleText, escapeControls } from '../../src/text/text.ts';
 import { findUnstorable } from '../../src/protocol/text.ts';
 
 const FAMILY = '👨‍👩‍👧‍👦';
@@ -134,6 +134,18 @@ describe('visibleText', () => {
         expect(shown.isWellFormed()).toBe(true);
       }),
     );
+  });
+});
+
+describe('formatBytes', () => {
+  it('names the powers of 1024 that it counts in', () => {
+    expect([1, 1024, 26_214_400, 1_572_864, 5_368_709_120].map(formatBytes)).toEqual([
+      '1 KiB',
+      '1 KiB',
+      '25 MiB',
+      '1.5 MiB',
+      '5 GiB',
+    ]);
   });
 });
 

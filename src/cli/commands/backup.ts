@@ -2,6 +2,7 @@
 // is src/data-folder.ts; this only asks and tells.
 import type { Command } from 'commander';
 import { helperEnvironment } from '../../config/user-environment.ts';
+import { formatBytes } from '../../text/text.ts';
 import type { WrapHandler, Context } from '../context.ts';
 import { assertDatabase, assertFolder } from '../local.ts';
 import { addPassphraseOptions, newPassphrase, type PassphraseOptions } from '../passphrase.ts';
@@ -54,13 +55,13 @@ async function backUp(
       holdsSecretKey: true,
       encrypted,
     });
-  print.line('Backed up to ', ['bold', path], `: ${(bytes / 1_048_576).toFixed(1)} MiB, checked.`);
+  print.line('Backed up to ', ['bold', path], `: ${formatBytes(bytes)}, checked.`);
   if (files === undefined)
     print.line(
       'The files of messages are in a bucket, and not in this backup. Protect the bucket by its own means.',
     );
   else if (files.count > 0)
-    print.line(`Files of messages in it: ${files.count}, ${(files.bytes / 1_048_576).toFixed(1)} MiB.`);
+    print.line(`Files of messages in it: ${files.count}, ${formatBytes(files.bytes)}.`);
   if (encrypted)
     print.line('The file is encrypted, the secret key in it too. Without its passphrase it is lost.');
   else print.line('The file contains the secret key, so every API key in it can be read. Keep it private.');

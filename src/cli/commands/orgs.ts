@@ -230,7 +230,7 @@ async function showUsage(
     ['visitors', String(used.visitors)],
     ['seats', String(used.seats)],
     ['files', `${used.files}, ${formatBytes(used.fileBytes)}`],
-    ['storage', `${(used.storageBytes / 1_048_576).toFixed(1)} MiB`],
+    ['storage', formatBytes(used.storageBytes)],
   ]);
 }
 
