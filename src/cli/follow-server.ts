@@ -11,6 +11,7 @@ import type { SignIn } from './credentials.ts';
 import { shortId } from './conversation-lookup.ts';
 import type { Printer, Style } from './print.ts';
 import { isSdkError, toCommandError } from './remote.ts';
+import { serverEnvironment } from './server-environment.ts';
 import { onStopSignal } from './signals.ts';
 
 const styles = {
@@ -34,7 +35,7 @@ const typeWidth = 'conversation:accepted'.length;
 export async function followServer(context: Context, signIn: SignIn): Promise<void> {
   const { print } = context;
   using stop = onStopSignal(context.io.outputClosed);
-  const client = createStaffClient({ baseUrl: signIn.url, mode: 'all' });
+  const client = createStaffClient({ baseUrl: signIn.url, mode: 'all', environment: serverEnvironment() });
   const stopTelling = printConnectionChanges(client, print, signIn);
   try {
     const over = Promise.withResolvers<Error>();

@@ -5,13 +5,13 @@ import { mkdir } from 'node:fs/promises';
 import { userFolders } from '../config/user-environment.ts';
 import { isLoopbackHost } from '../net/ip-ranges.ts';
 import { visitorApiPrefix } from '../protocol/codes.ts';
-import { browserEnvironment } from '../sdk/browser-environment.ts';
 import { isRetryable } from '../sdk/error.ts';
 import { createHttpClient } from '../sdk/http.ts';
 import type { SdkError, SdkErrorCode } from '../sdk/types.ts';
 import { shellWord, type Context } from './context.ts';
 import { openCredentials, type Credentials, type SignIn } from './credentials.ts';
 import { CommandError, UsageError } from './errors.ts';
+import { serverEnvironment } from './server-environment.ts';
 
 /** Where the server is, and which organization; what is left out is the saved session that was used last. */
 export interface ServerOptions {
@@ -116,7 +116,7 @@ export interface Remote {
 
 /** Calls with a token; null: without one. `retries`: how often to try again after 429 and 503. */
 export function createCaller(url: string, token: string | null, retries = 2): Remote['call'] {
-  const http = createHttpClient(browserEnvironment(), url + visitorApiPrefix, () =>
+  const http = createHttpClient(serverEnvironment(), url + visitorApiPrefix, () =>
     token === null ? {} : { Authorization: `Bearer ${token}` },
   );
   return (method, path, body) =>
@@ -163,7 +163,14 @@ export function toCommandError(
   { url, organization }: Pick<SignIn, 'url' | 'organization'>,
 ): Error {
   const { code, status, message, retryAfter } = error;
-  if (code === 'network') return new CommandError(unreachableMessage(url), { cause: error });
+  if (code === 'network' && status === undefined)
+    return new CommandError(unreachableMessage(url), { cause: error });
+  // What the client itself says where the answer has no sentence: a Deskbell says one with each refusal.
+  if (message === `HTTP ${status}` && (code === 'network' || !isRetryable(error)))
+    return new CommandError(
+      `What answers at ${url} (${message}) is no Deskbell. Is the address right, or does a proxy answer in its place?`,
+      { cause: error },
+    );
   if (status === 401)
     return new CommandError(
       `The session of ${organization} at ${url} has ended. Sign in again: ${loginCommand(context, { url, organization })}`,

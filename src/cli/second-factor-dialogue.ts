@@ -54,7 +54,9 @@ async function post<T>(url: string, path: string, body: object): Promise<T> {
   } catch (error) {
     throw sdkError('network', String(error));
   }
-  if (status === 201 || answer['error'] === 'second_factor') return answer as T;
+  // A page in the service's place may come with any status; the service says something with each.
+  const said = Object.keys(answer).length > 0;
+  if ((status === 201 && said) || answer['error'] === 'second_factor') return answer as T;
   const { error = 'unknown', message = `HTTP ${status}` } = answer;
   throw sdkError(error as Parameters<typeof sdkError>[0], String(message), status, retryAfter);
 }

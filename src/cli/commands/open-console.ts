@@ -10,6 +10,7 @@ import type { SignIn } from '../credentials.ts';
 import { CommandError, UsageError } from '../errors.ts';
 import { addServerOptions, credentialsOf, stateFolder, signInFilter, type ServerOptions } from '../remote.ts';
 import { serverHere, type ServerAddress } from '../running-server.ts';
+import { serverEnvironment } from '../server-environment.ts';
 import { signInLocally } from '../local-sign-in.ts';
 import { signIn } from '../sign-in.ts';
 
@@ -112,6 +113,7 @@ async function run(
     notifications: { bell, desktop, title },
     screenReader,
     environment: terminalEnvironment(),
+    clientEnvironment: serverEnvironment(),
     onSignedOut: () => again(context, session),
   });
   if (code !== 0) throw new CommandError('The console ended because of an error. What you typed is kept.');

@@ -1,5 +1,6 @@
 // What the console is started with. Owns the type only: who reads flags, the
 // environment and the saved session is the command, never the console itself.
+import type { Environment } from '../../sdk/types.ts';
 
 /** The streams that the console draws to and reads from; the process's own unless told. */
 export interface ConsoleStreams {
@@ -33,6 +34,8 @@ export interface ConsoleOptions {
   readonly screenReader: boolean;
   /** The environment as the command read it: TERM, TMUX, STY, NO_COLOR, EDITOR, VISUAL … */
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** What the client of the server takes from elsewhere than Node itself. */
+  readonly clientEnvironment?: Partial<Environment>;
   readonly streams?: ConsoleStreams;
   /**
    * The session is over: asks to sign in again, with the terminal handed over to it.

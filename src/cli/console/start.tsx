@@ -53,6 +53,7 @@ export async function runConsole(options: ConsoleOptions): Promise<number> {
   const client = createStaffClient({
     baseUrl: options.baseUrl,
     mode: options.mode,
+    environment: options.clientEnvironment ?? {},
     storage: createOutbox(options.stateFolder, options.baseUrl, options.organization),
   });
   const notifier = createNotifier(options.environment, options.notifications, options.organization, (bytes) =>
