@@ -13,6 +13,7 @@ import {
   inspectDatabase,
   inspectDatabaseUrl,
   readMetaValue,
+  forUser,
   isServed,
   lockFolder,
   logSuffixes,
@@ -105,7 +106,7 @@ export async function backUpDataFolder(
     await removeBackupFiles(files).catch(() => undefined);
     const problem = folderProblem(systemErrorCode(error), dirname(target));
     if (problem !== null && pathOf(error) === partial) throw new EngineError(problem, { cause: error });
-    throw error;
+    throw await forUser(config.data, error);
   }
 }
 
@@ -383,15 +384,22 @@ export interface DataFolderReport {
 
 /** Looks at a folder that exists, and changes nothing in it. */
 export async function inspectDataFolder(config: Config): Promise<DataFolderReport> {
-  const served = await isServed(config.data);
+  // Who may not even ask for the lock may not write beside the database either.
+  const served = await isServed(config.data).catch(asError);
+  const serverRunning = served === true;
   if (!(await databaseExists(config.data)))
-    return { serverRunning: served, database: null, key: null, secrets: null };
-  const database = await inspectDatabase(databaseFile(config.data)).catch(asError);
+    return { serverRunning, database: null, key: null, secrets: null };
+  const database =
+    served instanceof Error
+      ? served
+      : await inspectDatabase(databaseFile(config.data)).catch(async (error: unknown) =>
+          asError(await forUser(config.data, error)),
+        );
   const key = await loadMasterKey(config.data, config.secretKey).catch(asError);
-  if (key instanceof Error) return { serverRunning: served, database, key, secrets: null };
+  if (key instanceof Error) return { serverRunning, database, key, secrets: null };
   const secrets = createSecrets(key);
   const isRight = !(database instanceof Error) && database.keyCheck === secrets.keyCheck;
-  return { serverRunning: served, database, key: isRight, secrets: isRight ? secrets : null };
+  return { serverRunning, database, key: isRight, secrets: isRight ? secrets : null };
 }
 
 /** One value that a running server has noted in its folder. */

@@ -184,8 +184,9 @@ function databaseFindings(config: Config, { database, key }: DataFolderReport, n
       wrong(
         'database',
         `it can't be opened: ${database.message}`,
-        'code' in database && database.code === 'SQLITE_CANTOPEN'
-          ? 'Give it to the user who runs the server'
+        // What the files must be like is said by the engine itself.
+        database.name === 'EngineError'
+          ? 'Make the folder and its files writable for the user who runs the server'
           : restore,
       ),
       clockAlone(now),

@@ -137,9 +137,14 @@ async function lockFile(folder: string): Promise<string> {
 /**
  * Takes the lock that a server holds on a folder's database.
  * @returns gives it back; null: another process holds it
+ * @throws EngineError where this user may not write there
  */
 export async function lockFolder(folder: string): Promise<(() => void) | null> {
-  return acquireServerLock(await lockFile(folder));
+  try {
+    return acquireServerLock(await lockFile(folder));
+  } catch (error) {
+    throw await forUser(folder, error);
+  }
 }
 
 /** Names the process that holds the lock, as ` (process 4711)`; empty where that can't be known. */
@@ -149,9 +154,8 @@ export async function nameLockHolder(folder: string): Promise<string> {
 
 /** Whether a server runs on a folder's database. Makes no file. */
 export async function isServed(folder: string): Promise<boolean> {
-  const file = await lockFile(folder);
-  if ((await stat(file).catch(() => null)) === null) return false;
-  const unlock = acquireServerLock(file);
+  if ((await stat(await lockFile(folder)).catch(() => null)) === null) return false;
+  const unlock = await lockFolder(folder);
   unlock?.();
   return unlock === null;
 }
@@ -240,11 +244,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     };
   } catch (error) {
     unlock();
-    if (sqliteCode(error) === 'SQLITE_CANTOPEN')
-      throw new EngineError(`The database ${databaseFile(folder)} can't be opened. ${ownerAdvice(folder)}`, {
-        cause: error,
-      });
-    throw sqliteCode(error) === 'SQLITE_FULL' ? await noRoom(folder, error) : error;
+    throw sqliteCode(error) === 'SQLITE_FULL' ? await noRoom(folder, error) : await forUser(folder, error);
   }
 }
 
@@ -257,6 +257,23 @@ async function noRoom(folder: string, cause: unknown): Promise<EngineError> {
       : `There is not enough room in ${folder} to open the database. To bring it to a newer version of deskbell takes up to three times what it has, ${Math.ceil((3 * found.size) / 1_048_576)} MiB. Make room and start again; nothing of the database is lost.`,
     { cause },
   );
+}
+
+/** What SQLite and the system say of files that may not be opened or written. */
+const refusedCodes = /^(?:SQLITE_(?:CANTOPEN|READONLY).*|EACCES|EPERM|EROFS)$/;
+
+/** The error itself, or where this user may not use the folder's files one that says what they must be like. */
+export async function forUser(folder: string, error: unknown): Promise<unknown> {
+  const code = sqliteCode(error) ?? systemErrorCode(error) ?? '';
+  if (!refusedCodes.test(code)) return error;
+  const file = databaseFile(folder);
+  const found = await stat(file).catch(() => stat(folder).catch(() => null));
+  const advice =
+    found !== null && found.uid === process.geteuid?.()
+      ? `It, its folder and what lies beside it must be writable: chmod -R u+rwX ${folder}. On a disk that is mounted read-only it can't be used.`
+      : ownerAdvice(folder);
+  const what = code.startsWith('SQLITE_CANTOPEN') ? 'opened' : 'written';
+  return new EngineError(`The database ${file} can't be ${what}. ${advice}`, { cause: error });
 }
 
 /** What to do about files that are there, and that this user may not read: root has made them for another, for the most part. */

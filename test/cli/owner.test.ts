@@ -68,7 +68,10 @@ it('a server that may not read the database says whose it must be, and doctor ad
     process.seteuid?.(owner);
   } else await chmod(database, 0);
   try {
-    await expect(serverOf(data).start()).rejects.toThrow(`chown -R ${owner} ${data}`);
+    // Whose the database is already may not own it anew, but write it again.
+    await expect(serverOf(data).start()).rejects.toThrow(
+      isRoot ? `chown -R ${owner} ${data}` : `chmod -R u+rwX ${data}`,
+    );
     const { stdout } = await inProcess(['doctor', '--json', '--data', data]);
     expect(stdout).toContain("it can't be opened");
     expect(stdout).not.toContain('Restore a backup');
@@ -78,4 +81,40 @@ it('a server that may not read the database says whose it must be, and doctor ad
   // Only root can have made files for others, and sees them.
   const { stdout } = await inProcess(['doctor', '--json', '--data', data]);
   expect(stdout.includes(`${database} belongs to user 0, and the folder to user ${owner}`)).toBe(isRoot);
+});
+
+it('a folder whose files may only be read is named with what to do, and doctor advises no backup', async () => {
+  const data = join(folder, 'data');
+  expect(await make(data)).toMatchObject({ code: 0 });
+  const commands = [['org', 'list'], ['purge'], ['reindex']];
+  // Once as one who may: what is loaded on use is loaded by then.
+  for (const command of commands)
+    expect(await inProcess([...command, '--data', data]), command[0]).toMatchObject({ code: 0 });
+  const usual = serverOf(data);
+  await usual.start();
+  await usual.stop();
+  for (const name of await readdir(data)) {
+    await chmod(join(data, name), 0o400);
+    if (isRoot) await chown(join(data, name), owner, owner);
+  }
+  await chmod(data, 0o500);
+  if (isRoot) {
+    await chown(data, owner, owner);
+    process.seteuid?.(owner);
+  }
+  const advice = `chmod -R u+rwX ${data}`;
+  try {
+    for (const command of commands)
+      expect(await inProcess([...command, '--data', data]), command[0]).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining(advice),
+      });
+    await expect(serverOf(data).start()).rejects.toThrow(advice);
+    const { stdout } = await inProcess(['doctor', '--json', '--data', data]);
+    expect(stdout).toContain("it can't be opened");
+    expect(stdout).not.toContain('Restore a backup');
+  } finally {
+    if (isRoot) process.seteuid?.(0);
+    await chmod(data, 0o700);
+  }
 });

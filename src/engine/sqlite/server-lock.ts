@@ -15,12 +15,12 @@ export function acquireServerLock(file: string): (() => void) | null {
   const holder = new Database(file, { timeout: 0 });
   try {
     holder.exec('BEGIN EXCLUSIVE');
+    writeFileSync(pidFile(file), `${process.pid}\n`, { mode: 0o600 });
   } catch (error) {
     holder.close();
     if (error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')) return null;
     throw error;
   }
-  writeFileSync(pidFile(file), `${process.pid}\n`, { mode: 0o600 });
   return () => {
     rmSync(pidFile(file), { force: true });
     holder.close();
