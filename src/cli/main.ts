@@ -56,7 +56,7 @@ import { sanitizeCell, outputError, plainColumns, watchOutput, wholeOutput } fro
 export async function main(argv: readonly string[], io: Io = processIo()): Promise<ExitCode> {
   const program = createProgram(io);
   try {
-    await program.parseAsync(withDefaultCommand(argv), { from: 'user' });
+    await program.parseAsync(withDefaultCommand(argv), { from: 'user' }).catch(unlessHelp);
     // A stream tells of a failed write only a turn later.
     await new Promise((resolve) => setImmediate(resolve));
     const fault = outputError(io.outputClosed);
@@ -65,7 +65,6 @@ export async function main(argv: readonly string[], io: Io = processIo()): Promi
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) {
-      if (error.exitCode === 0) return 0;
       io.errors.write(`${sanitizeCell(usageLine(error, commandOf(program, argv)))}\n`);
       return 2;
     }
@@ -76,6 +75,11 @@ export async function main(argv: readonly string[], io: Io = processIo()): Promi
     io.errors.write(`${sanitizeCell(line)}\n`);
     return code;
   }
+}
+
+/** What was asked for as --help and --version ends by an error of commander's that is none. */
+function unlessHelp(error: unknown): void {
+  if (!(error instanceof CommanderError) || error.exitCode !== 0) throw error;
 }
 
 function processIo(): Io {

@@ -1,6 +1,7 @@
 // Owns: what a command writes where only a part of it finds room, be it a file that it makes or its output in one: it fails
 // and says so. The room is a limit on the size of files: the system takes what fits of a write, as on a full disk, and
 // refuses the next one.
+import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -84,6 +85,20 @@ it('an output in a file that has no room for all of it fails', async () => {
   });
   expect(await sizeOf(output)).toBe(room);
 });
+
+it.runIf(existsSync('/dev/full')).each(['help', '--version', 'org create --help'])(
+  '%s fails where it could not be written',
+  async (words) => {
+    const program = [process.execPath, join(repository, 'bin/deskbell.js'), ...words.split(' ')];
+    const { ended } = new Running('sh', ['-c', 'exec "$0" "$@" > /dev/full', ...program], {
+      env: cleanEnvironment(),
+    });
+    expect(await ended).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^The output could not be written: ENOSPC/),
+    });
+  },
+);
 
 it.each(['ENOSPC', 'EDQUOT', 'SQLITE_FULL'])('%s from anywhere says what to do', (code) => {
   const error = Object.assign(new Error(`${code}: no space, write`), { code });
