@@ -14,6 +14,7 @@ import {
   inspectDatabaseUrl,
   readMetaValue,
   forUser,
+  giveName,
   isServed,
   lockFolder,
   logSuffixes,
@@ -70,8 +71,7 @@ export async function backUpDataFolder(
       `${target} is the name of a file that Deskbell itself keeps there. Choose another.`,
     );
   if (await isFolder(target)) throw new EngineError(`${target} is a folder. Name a file in it.`);
-  if (!force && (await exists(target)))
-    throw new EngineError(`${target} exists already. Choose another file, or add --force to replace it.`);
+  if (!force && (await exists(target))) throw existsAlready(target);
   const key = await loadMasterKey(config.data, config.secretKey);
   const copy = join(config.data, unsealedCopyName);
   for (const path of [target, copy]) await removePartialFiles(path);
@@ -91,7 +91,7 @@ export async function backUpDataFolder(
       'The secret key at hand is not the one of this database, so a backup with it would be worth nothing.',
     );
     if (force) await rename(partial, target);
-    else await moveToNew(partial, target);
+    else if (!(await giveName(partial, target))) throw existsAlready(target);
     try {
       await syncFolder(dirname(target));
     } catch (error) {
@@ -108,6 +108,10 @@ export async function backUpDataFolder(
     if (problem !== null && pathOf(error) === partial) throw new EngineError(problem, { cause: error });
     throw await forUser(config.data, error);
   }
+}
+
+function existsAlready(target: string): EngineError {
+  return new EngineError(`${target} exists already. Choose another file, or add --force to replace it.`);
 }
 
 /** Why no file can be made in a folder, and what to do; null: it is not the folder's fault. */
@@ -132,20 +136,6 @@ function folderProblem(code: string | undefined, folder: string): string | null 
 /** The file or folder that a system error is about. */
 function pathOf(error: unknown): unknown {
   return error instanceof Error && 'path' in error ? error.path : undefined;
-}
-
-/** A rename would replace a file that has just appeared; a link does not. */
-async function moveToNew(partial: string, target: string): Promise<void> {
-  try {
-    await link(partial, target);
-  } catch (error) {
-    if (systemErrorCode(error) === 'EEXIST')
-      throw new EngineError(`${target} exists already. Choose another file, or add --force to replace it.`, {
-        cause: error,
-      });
-    // A file system without hard links.
-    await rename(partial, target);
-  }
 }
 
 /** Removes what backups to the same file left behind that were killed on this machine. */

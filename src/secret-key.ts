@@ -1,13 +1,14 @@
 // The master key: from the environment, or from a file in the data folder that only
 // its owner may read. Never made anew where a database exists that needs the old one.
 import { randomBytes } from 'node:crypto';
-import { chmod, open, readFile, stat } from 'node:fs/promises';
+import { chmod, open, readFile, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Redacted } from './config.ts';
 import {
   databaseExists,
   EngineError,
   errorMessage,
+  giveName,
   ownerAdvice,
   systemErrorCode,
 } from './engine/open-engine.ts';
@@ -76,22 +77,28 @@ function decode(text: string, source: string): Buffer {
 
 async function makeKey(file: string): Promise<Buffer> {
   const key = randomBytes(keyBytes);
-  // `wx`: of two first runs at once, one makes the key and the other reads it.
+  // It has its name once it is complete: an empty one, of a full disk or a first run that was killed, would refuse all later ones.
+  const draft = `${file}.${randomBytes(6).toString('hex')}.new`;
   try {
-    const handle = await open(file, 'wx', 0o600);
+    const handle = await open(draft, 'wx', 0o600);
     try {
       await handle.writeFile(`${key.toString('base64')}\n`);
       await handle.sync();
     } finally {
       await handle.close();
     }
-    await chmod(file, 0o600);
-    return key;
+    await chmod(draft, 0o600);
+    // Of two first runs at once, one makes the key and the other reads it.
+    if (await giveName(draft, file)) return key;
   } catch (error) {
-    const kept = systemErrorCode(error) === 'EEXIST' ? await readKept(file) : null;
-    if (kept !== null) return kept;
-    throw new EngineError(`The secret key ${file} can't be written: ${errorMessage(error)}.`, {
-      cause: error,
-    });
+    throw new EngineError(
+      `The secret key ${file} can't be written: ${errorMessage(error)}. Give the folder room and this user the right to write there, or choose another with --data.`,
+      { cause: error },
+    );
+  } finally {
+    await rm(draft, { force: true });
   }
+  const kept = await readKept(file);
+  if (kept !== null) return kept;
+  throw new EngineError(`${file} leads to no file. Remove it, or put the key where it leads.`);
 }

@@ -2,7 +2,7 @@
 // and says so. The room is a limit on the size of files: the system takes what fits of a write, as on a full disk, and
 // refuses the next one.
 import { existsSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { explain } from '../../src/cli/errors.ts';
@@ -110,4 +110,22 @@ it.each(['ENOSPC', 'EDQUOT', 'SQLITE_FULL'])('%s from anywhere says what to do',
       line: `There is no room left on the disk (${code}: no space, write). Make room, then run the command again.`,
     });
   expect(explain(refusedBy(new Error('gone')), typed).line).toBe('Storage refused.');
+});
+
+/** Runs a command where no file may be longer than so many blocks, or as usual. */
+function runWithin(most: number | null, ...words: string[]): Promise<Outcome> {
+  const script = `${most === null ? '' : `ulimit -f ${most} && `}exec "$0" "$@"`;
+  const program = [process.execPath, join(repository, 'bin/deskbell.js'), ...words];
+  return new Running('sh', ['-c', script, ...program], { env: cleanEnvironment() }).ended;
+}
+
+it('a first run that has no room leaves no key that the next one would refuse', async () => {
+  const data = join(folder, 'first');
+  const create = ['org', 'create', 'Acme', '--data', data];
+  expect(await runWithin(0, ...create)).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^The secret key .* can't be written: EFBIG.* Give the folder room/),
+  });
+  expect(await readdir(data)).toEqual([]);
+  expect(await runWithin(null, ...create)).toMatchObject({ code: 0, stderr: '' });
 });

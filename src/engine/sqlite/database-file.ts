@@ -40,15 +40,19 @@ export async function createDatabaseFile(
   }
 }
 
-/** A link never replaces the database of a process that was faster, as a rename would. */
-async function giveName(draft: string, file: string): Promise<void> {
+/**
+ * Gives a file that is complete its name. A link never replaces the file of a process that was faster, as a rename would.
+ * @returns false where there is a file of this name already
+ */
+export async function giveName(draft: string, file: string): Promise<boolean> {
   try {
     await link(draft, file);
   } catch (error) {
-    if (systemErrorCode(error) === 'EEXIST') return;
+    if (systemErrorCode(error) === 'EEXIST') return false;
     // A file system without hard links.
     await rename(draft, file);
   }
+  return true;
 }
 
 /** The folder in which the file itself lies, past symbolic links; its own where there is none yet. */
