@@ -175,20 +175,24 @@ async function rights(folder: string, { mode, uid }: { mode: number; uid: number
   return findings;
 }
 
+const restore = 'Restore a backup: deskbell restore FILE --force';
+
+/** What to do about a database that can't be opened. A backup helps where it is damaged, and takes much where it is not. */
+function remedyFor(error: Error): string {
+  // What the files must be like is said by the engine itself.
+  if (error.name === 'EngineError')
+    return 'Make the folder and its files writable for the user who runs the server';
+  return 'code' in error && /^SQLITE_(?:FULL|IOERR)/.test(String(error.code))
+    ? 'See whether the disk is full (df) or fails (dmesg)'
+    : restore;
+}
+
 function databaseFindings(config: Config, { database, key }: DataFolderReport, now: number): Finding[] {
   if (database === null)
     return [note('database', 'there is none yet; the first start makes it'), clockAlone(now)];
-  const restore = 'Restore a backup: deskbell restore FILE --force';
   if (database instanceof Error)
     return [
-      wrong(
-        'database',
-        `it can't be opened: ${database.message}`,
-        // What the files must be like is said by the engine itself.
-        database.name === 'EngineError'
-          ? 'Make the folder and its files writable for the user who runs the server'
-          : restore,
-      ),
+      wrong('database', `it can't be opened: ${database.message}`, remedyFor(database)),
       clockAlone(now),
     ];
   const { schema, knownSchema, sqliteVersion, problem, isIndexAlone, isIndexFilling, newestTime } = database;

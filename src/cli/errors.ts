@@ -80,8 +80,8 @@ const refusals = new Set([
   'CommandError',
 ]);
 
-/** Of a disk that is full, or of what a person may take of it. */
-const noRoomCodes = new Set(['ENOSPC', 'EDQUOT', 'SQLITE_FULL']);
+/** Of a disk that is full, or of what a person may take of it, by name as well: as `isOutOfRoom` of the engine. */
+const noRoomCodes = new Set(['ENOSPC', 'EDQUOT', 'SQLITE_FULL', 'SQLITE_IOERR_SHMSIZE']);
 
 /** @returns the exit code and one sentence that says what was wrong and what to do */
 export function explain(error: unknown, typed: Typed): { readonly code: ExitCode; readonly line: string } {

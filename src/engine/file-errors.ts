@@ -9,3 +9,16 @@ export function systemErrorCode(error: unknown): string | undefined {
 export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
+
+/** Of a disk that is full, or of what a person may take of it. SQLite has another code for the file that its processes share. */
+const noRoomCodes: ReadonlySet<string | undefined> = new Set([
+  'ENOSPC',
+  'EDQUOT',
+  'SQLITE_FULL',
+  'SQLITE_IOERR_SHMSIZE',
+]);
+
+/** Whether it is an error, of the system or of SQLite, that says there is no room. */
+export function isOutOfRoom(error: unknown): boolean {
+  return noRoomCodes.has(systemErrorCode(error));
+}

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Clock, Durability, Engine, Pace } from './engine.ts';
-import { errorMessage, systemErrorCode } from './file-errors.ts';
+import { errorMessage, isOutOfRoom, systemErrorCode } from './file-errors.ts';
 import { EngineError } from './open-errors.ts';
 import { restoringEnd, schemaCopyName } from './sqlite/copies.ts';
 import { createLoopPace } from './memory/pace.ts';
@@ -245,7 +245,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     };
   } catch (error) {
     unlock();
-    throw sqliteCode(error) === 'SQLITE_FULL' ? await noRoom(folder, error) : await forUser(folder, error);
+    throw isOutOfRoom(error) ? await noRoom(folder, error) : await forUser(folder, error);
   }
 }
 

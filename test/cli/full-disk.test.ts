@@ -129,3 +129,19 @@ it('a first run that has no room leaves no key that the next one would refuse', 
   expect(await readdir(data)).toEqual([]);
   expect(await runWithin(null, ...create)).toMatchObject({ code: 0, stderr: '' });
 });
+
+it('a database that has no room to be opened says so, and nothing advises a backup', async () => {
+  const data = join(folder, 'no-room');
+  expect(await runWithin(null, 'org', 'create', 'Acme', '--data', data)).toMatchObject({ code: 0 });
+  for (const words of [
+    ['org', 'list'],
+    ['backup', join(folder, 'no-room.backup')],
+  ]) {
+    const { code, stderr } = await runWithin(1, ...words, '--data', data);
+    expect([code, stderr], words[0]).toEqual([1, expect.stringContaining('There is not enough room')]);
+    expect(stderr).not.toContain('restore');
+  }
+  const { code, stdout } = await runWithin(1, 'doctor', '--data', data);
+  expect([code, stdout]).toEqual([1, expect.stringContaining('See whether the disk is full')]);
+  expect(stdout).not.toContain('restore');
+});

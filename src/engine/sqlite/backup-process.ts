@@ -2,7 +2,7 @@
 // thread, so that the program hears at any time that the other one is gone, and ends with it: SQLite copies a database
 // without a look at anything else.
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import { errorMessage } from '../file-errors.ts';
+import { errorMessage, isOutOfRoom } from '../file-errors.ts';
 
 /** What the program is told to write, as one message: neither a process list nor an environment may show a secret. */
 export interface BackupTask {
@@ -51,12 +51,6 @@ async function write(task: unknown): Promise<void> {
     if (!isOutOfRoom(error)) throw error;
     parentPort?.postMessage({ noRoom: errorMessage(error) } satisfies NoRoom);
   }
-}
-
-/** Also what a person may take of the disk is used up. */
-function isOutOfRoom(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return code === 'SQLITE_FULL' || code === 'ENOSPC' || code === 'EDQUOT';
 }
 
 /** Nothing is left to do for a process that is gone, and a thread inside SQLite ends by nothing less. */

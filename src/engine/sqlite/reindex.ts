@@ -1,6 +1,6 @@
 // Makes the full-text indexes of a database anew, whatever is in them: all that they hold comes from rows beside them.
 import { migrations } from '../../../migrations/index.ts';
-import { errorMessage } from '../file-errors.ts';
+import { errorMessage, isOutOfRoom } from '../file-errors.ts';
 import { EngineError } from '../open-errors.ts';
 import { openConnection, sqliteCode, type Connection } from './connection.ts';
 import { schemaVersion } from './migrate.ts';
@@ -45,7 +45,7 @@ export function reindexDatabase(file: string): void {
 function remedyFor(code: string, error: unknown): string {
   if (code.startsWith('SQLITE_BUSY'))
     return 'another program writes to the database. Let it end, then try again.';
-  if (code.startsWith('SQLITE_FULL'))
+  if (isOutOfRoom(error))
     return 'there is no room for it. The log of the database takes as much as the indexes did: make room on the disk, then try again.';
   return `${errorMessage(error)}. Pages of the database are damaged: restore a backup with deskbell restore FILE --force. Without one, deskbell export --all may still read everything, for deskbell import into a new folder.`;
 }

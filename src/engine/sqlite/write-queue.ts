@@ -2,6 +2,7 @@
 // that fails is taken back alone. Holds no rule and no query of a noun.
 import type { CommittedEvent, Soon, Tx, UserCommit } from '../engine.ts';
 import { StoreUnavailableError } from '../engine.ts';
+import { isOutOfRoom } from '../file-errors.ts';
 import { createHistogram } from '../histogram.ts';
 import { sqliteCode, type Connection } from './connection.ts';
 import { KnownConversations } from './known-conversations.ts';
@@ -496,7 +497,7 @@ export class WriteQueue {
   }
 
   #reportFull(error: unknown): void {
-    if (sqliteCode(error) === 'SQLITE_FULL') this.#options.onFull();
+    if (isOutOfRoom(error)) this.#options.onFull();
   }
 
   /** Another process holds the write lock, or storage is out of order: callers that have waited long enough are told. */
