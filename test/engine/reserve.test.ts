@@ -22,6 +22,38 @@ it('is written whole before a server that stops has stopped', async () => {
   await rm(folder, { recursive: true });
 });
 
+it('is written once the system says how much room there is: until then the server goes on without', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'deskbell-reserve-'));
+  await prepareFolder(folder);
+  const clock = createTestClock();
+  const engine = await openEngine({ folder, durability: 'normal', clock, keyCheck: 'key', as: 'server' });
+  const statfs = fs.statfsSync;
+  const asked = Promise.withResolvers<undefined>();
+  fs.statfsSync = (() => {
+    asked.resolve(undefined);
+    throw Object.assign(new Error('ESTALE: stale file handle, statfs'), { code: 'ESTALE' });
+  }) as typeof statfs;
+  syncBuiltinESMExports();
+  try {
+    clock.advance(10_000);
+    await asked.promise;
+    // A rejection that no one handles is told of in a turn of the loop, and ends a server.
+    await new Promise((resolve) => setImmediate(resolve));
+    fs.statfsSync = statfs;
+    syncBuiltinESMExports();
+    await eventually(() => {
+      // The next attempt is planned once this one has ended.
+      clock.advance(10_000);
+      expect(existsSync(join(folder, 'deskbell-reserve'))).toBe(true);
+    });
+  } finally {
+    fs.statfsSync = statfs;
+    syncBuiltinESMExports();
+    await engine.close();
+    await rm(folder, { recursive: true });
+  }
+});
+
 it('lets the log begin anew after every write while the disk is full: what removes needs its room', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'deskbell-reserve-'));
   await prepareFolder(folder);

@@ -11,9 +11,13 @@ const chunkBytes = 1_048_576;
 
 const reserveFile = (folder: string): string => join(folder, 'deskbell-reserve');
 
-/** Whether the file system of a folder has less room than a reserve takes. */
+/** Whether the file system of a folder has less room than a reserve takes; where it can't say, there is none to be had. */
 export function isDiskShort(folder: string): boolean {
-  return freeBytes(folder) < reserveBytes;
+  try {
+    return freeBytes(folder) < reserveBytes;
+  } catch {
+    return true;
+  }
 }
 
 /** Whether the reserve is there. */
@@ -21,22 +25,27 @@ export function hasReserve(folder: string): boolean {
   return statSync(reserveFile(folder), { throwIfNoEntry: false })?.size === reserveBytes;
 }
 
-/** Gives the room to what is written next. @returns whether there was any */
+/** Gives the room to what is written next. @returns whether there was any to give */
 export function releaseReserve(folder: string): boolean {
-  const had = hasReserve(folder);
-  rmSync(reserveFile(folder), { force: true });
-  return had;
+  try {
+    const had = hasReserve(folder);
+    rmSync(reserveFile(folder), { force: true });
+    return had;
+  } catch {
+    // The system lets none be removed: what needs the room is told of the full disk as without a reserve.
+    return false;
+  }
 }
 
 /**
- * Takes the room, unless it would be the last.
+ * Takes the room, unless it would be the last. Never throws: a folder that can't be reached may be there again later.
  * @returns whether it is kept now
  */
 export async function keepReserve(folder: string): Promise<boolean> {
-  if (hasReserve(folder)) return true;
-  if (freeBytes(folder) < 2 * reserveBytes) return false;
   const draft = `${reserveFile(folder)}.new`;
   try {
+    if (hasReserve(folder)) return true;
+    if (freeBytes(folder) < 2 * reserveBytes) return false;
     await rm(draft, { force: true });
     const handle = await open(draft, 'wx', 0o600);
     try {
@@ -50,8 +59,8 @@ export async function keepReserve(folder: string): Promise<boolean> {
     await rename(draft, reserveFile(folder));
     return true;
   } catch {
-    // The disk became full over it, or the folder can't be written: the next attempt comes.
-    await rm(draft, { force: true });
+    // The disk became full over it, or the folder can't be written or is gone: the next attempt comes.
+    await rm(draft, { force: true }).catch(() => undefined);
     return false;
   }
 }
