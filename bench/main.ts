@@ -17,7 +17,8 @@ const help = `npm run bench [-- options]
                     assistant: an answer from 20,000 passages, against a bare full-text match;
                     flat: a send, history, catching up, unread, queue, search and a start among --messages messages,
                     against 1,000 (needs a build);
-    queue: lists and counts in 100,000 conversations, against bare SQL over the same rows;
+                    queue: lists and counts in 100,000 conversations, against bare SQL over the same rows;
+                    console: a day of events, key to paint and heap in a terminal, against Ink alone;
                     attacks: floods and a large deletion, with what they cost the others;
                     cluster: three servers on one PostgreSQL database, against a bare store in as many processes
                     (needs a build, and the packages of the tests);
@@ -75,7 +76,18 @@ interface Line {
 }
 
 const chosen = new Set(values.only.split(','));
-const runs = Number(values.runs);
+/** The options that are numbers. */
+const numbers = {
+  runs: Number(values.runs),
+  rounds: Number(values.rounds),
+  seconds: Number(values.seconds),
+  pairs: Number(values.pairs),
+  window: Number(values.window),
+  sockets: Number(values.sockets),
+  messages: Number(values.messages),
+  events: Number(values.events),
+};
+const { runs } = numbers;
 const children: Child[] = [];
 
 /** Sends in every way that was chosen, and prints the table and, where it is wanted, the JSON. */
@@ -86,11 +98,11 @@ async function sends(): Promise<void> {
     const figures = await compareSends(
       {
         folder,
-        pairs: Number(values.pairs),
-        window: Number(values.window),
+        pairs: numbers.pairs,
+        window: numbers.window,
         randomIds: values['random-ids'],
-        rounds: Number(values.rounds),
-        seconds: Number(values.seconds),
+        rounds: numbers.rounds,
+        seconds: numbers.seconds,
         ways: ways.filter(
           (way) => chosen.has(way === 'visitor' || way === 'operator' ? 'ws' : 'rest') || chosen.has(way),
         ),
@@ -121,11 +133,11 @@ async function idleSockets(): Promise<Line> {
     // What the first connections load and compile belongs to no socket.
     await hold(100);
     const before = await server.ask('memory');
-    await hold(Number(values.sockets));
+    await hold(numbers.sockets);
     const after = await server.ask('memory');
     await generator.stop();
     await server.stop();
-    return (after - before) / Number(values.sockets) / 1024;
+    return (after - before) / numbers.sockets / 1024;
   };
   try {
     const theirs = await perSocket('./peer-server.ts', [folder, values.pairs, 'least']);
@@ -155,9 +167,9 @@ async function cluster(): Promise<void> {
   const { clusterCost } = await import('./cluster.ts');
   const { servers, bare, steady } = await clusterCost({
     folder: values.folder,
-    rounds: Number(values.rounds),
-    seconds: Number(values.seconds),
-    pairs: Number(values.pairs),
+    rounds: numbers.rounds,
+    seconds: numbers.seconds,
+    pairs: numbers.pairs,
   });
   const [own, theirs] = [median(servers), median(bare)];
   print(
@@ -193,7 +205,7 @@ async function cluster(): Promise<void> {
 async function loaded(): Promise<void> {
   const { memoryAfterLoad } = await import('./loaded.ts');
   const folder = await mkdtemp(join(values.folder, 'deskbell-bench-'));
-  const size = { pairs: Number(values.pairs), messages: Number(values.messages), seconds: 5, restMs: 60_000 };
+  const size = { pairs: numbers.pairs, messages: numbers.messages, seconds: 5, restMs: 60_000 };
   try {
     print(await memoryAfterLoad({ folder, ...size }, children), 'ceiling');
   } finally {
@@ -205,7 +217,7 @@ async function loaded(): Promise<void> {
 async function dashboard(): Promise<void> {
   const { dashboardCost } = await import('./dashboard.ts');
   // Fifty thousand did not come to an end within five minutes.
-  const sizes = { conversations: 10_000, messages: 5_000, keys: 200, events: Number(values.events) };
+  const sizes = { conversations: 10_000, messages: 5_000, keys: 200, events: numbers.events };
   const figures = await dashboardCost({ runs: runs + 2, ...sizes });
   print(
     figures.map(({ what, dashboard: found, aim }) => ({ what, deskbell: found, ceiling: aim, ratio: '' })),
@@ -213,117 +225,150 @@ async function dashboard(): Promise<void> {
   );
 }
 
+function single(what: string, value: number, digits = 0): Line {
+  return { what, deskbell: value.toFixed(digits), ceiling: '', ratio: '' };
+}
+
+function printLoad(): void {
+  console.log(
+    `load ${loadavg()
+      .map((load) => load.toFixed(1))
+      .join(' ')}`,
+  );
+}
+
+async function installed(): Promise<Line[]> {
+  const { installedSize } = await import('./installed.ts');
+  const found = await installedSize(values.folder, runs);
+  return [
+    single('packed file, kB', found.packedMegabytes * 1_000),
+    single('installed tree, MB', found.treeMegabytes, 2),
+    single('the same in blocks of the disk, MB', found.diskMegabytes, 2),
+    single('first npx of the packed file, ms', found.npxMs),
+    single('start of bare Node, ms', found.nodeMs),
+  ];
+}
+
+async function assistant(): Promise<void> {
+  const { assistantCost, assistantLines } = await import('./assistant.ts');
+  print(assistantLines(await assistantCost(values.folder)), 'bare match');
+}
+
+async function flat(): Promise<void> {
+  const { flatCost } = await import('./flat.ts');
+  const lines = await flatCost(values.folder, numbers.messages, numbers.rounds);
+  printLoad();
+  print(lines, '1,000');
+}
+
+async function queue(): Promise<void> {
+  const { queueCost } = await import('./queue.ts');
+  printLoad();
+  print(await queueCost(values.folder, numbers.rounds), 'bare SQL');
+}
+
+async function attacks(): Promise<void> {
+  const { attacks: attack } = await import('./attacks.ts');
+  const { messages, seconds } = numbers;
+  await attack({ folder: values.folder, messages, seconds });
+}
+
+async function many(): Promise<void> {
+  const { manyConnections } = await import('./many.ts');
+  print(await manyConnections(values.folder, children), 'ceiling');
+}
+
+async function steady(): Promise<void> {
+  const { steadyCost } = await import('./steady.ts');
+  const { pairs, rounds, seconds } = numbers;
+  const { lines: found, done } = await steadyCost(
+    { folder: values.folder, pairs, rounds, seconds },
+    children,
+  );
+  print(found, 'ceiling');
+  console.log(`beside: ${JSON.stringify(done)}, load ${loadavg()[0]?.toFixed(1)}`);
+}
+
+async function mixedWork(): Promise<void> {
+  const { mixed } = await import('./mixed.ts');
+  const { messages, seconds, sockets } = numbers;
+  await mixed({ folder: values.folder, messages, seconds, sockets });
+}
+
+/** The console in a terminal. */
+async function terminal(): Promise<void> {
+  // The terminal's driver is read only where it is needed.
+  const { consoleCost } = await import('./console.ts');
+  const sizes = { conversations: 10_000, messages: 1_000, keys: 200, events: numbers.events };
+  const figures = await consoleCost({ runs: runs + 4, ...sizes });
+  print(
+    figures.map(({ console: own, ...line }) => ({ ...line, deskbell: own })),
+    'Ink alone',
+  );
+}
+
+async function widgetInPage(): Promise<void> {
+  // The browser's driver is read only where it is needed.
+  const { widgetCost } = await import('./widget.ts');
+  const figures = await widgetCost(runs);
+  print(
+    figures.map(({ what, widget, blank, ratio }) => ({ what, deskbell: widget, ceiling: blank, ratio })),
+    'blank page',
+  );
+}
+
+/** What is printed in one table. */
+const lines = new Map<string, () => Promise<Line | readonly Line[]>>([
+  ['sockets', idleSockets],
+  ['start', async () => single('start to first /healthz, ms', await startUp(runs + 2))],
+  ['idle', async () => single('idle resident memory, MB', await idleMemory())],
+  ['version', async () => single('deskbell --version, ms', await versionTime(runs + 2))],
+  ['installed', installed],
+]);
+/** What prints a table of its own. */
+const tables = new Map<string, () => Promise<void>>([
+  ['assistant', assistant],
+  ['flat', flat],
+  ['queue', queue],
+  ['cluster', cluster],
+  ['attacks', attacks],
+  ['loaded', loaded],
+  ['many', many],
+  ['steady', steady],
+  ['mixed', mixedWork],
+  ['console', terminal],
+  ['dashboard', dashboard],
+  ['widget', widgetInPage],
+]);
+const sendNames: readonly string[] = ['ws', 'rest', ...ways];
+
+/** What is wrong with the command line, or null: a name that is none would measure nothing, and say nothing. */
+function problem(): string | null {
+  const names = [...sendNames, ...lines.keys(), ...tables.keys()];
+  const stranger = [...chosen].find((name) => !names.includes(name));
+  if (stranger !== undefined)
+    return `There is no measurement ${JSON.stringify(stranger)}. --only takes: ${names.join(', ')}.`;
+  const peer = values.peers.split(',').find((name) => !peers.some((one) => one === name));
+  if (peer !== undefined)
+    return `There is no server ${JSON.stringify(peer)}. --peers takes: ${peers.join(', ')}.`;
+  const wrong = Object.entries(numbers).find(([, value]) => !(value > 0));
+  return wrong === undefined ? null : `--${wrong[0]} must be a number above 0.`;
+}
+
 async function main(): Promise<void> {
-  if (values.help) {
-    console.log(help);
+  if (values.help) return console.log(help);
+  const wrong = problem();
+  if (wrong !== null) {
+    console.error(wrong);
+    process.exitCode = 2;
     return;
   }
   await mkdir(values.folder, { recursive: true });
-  const lines: Line[] = [];
-  if (['ws', 'rest', ...ways].some((name) => chosen.has(name))) await sends();
-  if (chosen.has('sockets')) lines.push(await idleSockets());
-  const single = (what: string, value: number, digits = 0): Line => ({
-    what,
-    deskbell: value.toFixed(digits),
-    ceiling: '',
-    ratio: '',
-  });
-  if (chosen.has('start')) lines.push(single('start to first /healthz, ms', await startUp(runs + 2)));
-  if (chosen.has('idle')) lines.push(single('idle resident memory, MB', await idleMemory()));
-  if (chosen.has('version')) lines.push(single('deskbell --version, ms', await versionTime(runs + 2)));
-  if (chosen.has('installed')) {
-    const { installedSize } = await import('./installed.ts');
-    const found = await installedSize(values.folder, runs);
-    lines.push(
-      single('packed file, kB', found.packedMegabytes * 1_000),
-      single('installed tree, MB', found.treeMegabytes, 2),
-      single('the same in blocks of the disk, MB', found.diskMegabytes, 2),
-      single('first npx of the packed file, ms', found.npxMs),
-      single('start of bare Node, ms', found.nodeMs),
-    );
-  }
-  if (lines.length > 0) print(lines, 'ceiling');
-  if (chosen.has('assistant')) {
-    const { assistantCost, assistantLines } = await import('./assistant.ts');
-    print(assistantLines(await assistantCost(values.folder)), 'bare match');
-  }
-  if (chosen.has('flat')) {
-    const { flatCost } = await import('./flat.ts');
-    const lines = await flatCost(values.folder, Number(values.messages), Number(values.rounds));
-    console.log(`load ${loadavg()[0]?.toFixed(1)}`);
-    print(lines, '1,000');
-  }
-  if (chosen.has('queue')) {
-    const { queueCost } = await import('./queue.ts');
-    console.log(
-      `load ${loadavg()
-        .map((load) => load.toFixed(1))
-        .join(' ')}`,
-    );
-    print(await queueCost(values.folder, Number(values.rounds)), 'bare SQL');
-  }
-  if (chosen.has('cluster')) await cluster();
-  if (chosen.has('attacks')) {
-    const { attacks } = await import('./attacks.ts');
-    await attacks({
-      folder: values.folder,
-      messages: Number(values.messages),
-      seconds: Number(values.seconds),
-    });
-  }
-  if (chosen.has('loaded')) await loaded();
-  if (chosen.has('many')) {
-    const { manyConnections } = await import('./many.ts');
-    print(await manyConnections(values.folder, children), 'ceiling');
-  }
-  if (chosen.has('steady')) {
-    const { steadyCost } = await import('./steady.ts');
-    const { lines: found, done } = await steadyCost(
-      {
-        folder: values.folder,
-        pairs: Number(values.pairs),
-        rounds: Number(values.rounds),
-        seconds: Number(values.seconds),
-      },
-      children,
-    );
-    print(found, 'ceiling');
-    console.log(`beside: ${JSON.stringify(done)}, load ${loadavg()[0]?.toFixed(1)}`);
-  }
-  if (chosen.has('mixed')) {
-    const { mixed } = await import('./mixed.ts');
-    await mixed({
-      folder: values.folder,
-      messages: Number(values.messages),
-      seconds: Number(values.seconds),
-      sockets: Number(values.sockets),
-    });
-  }
-  if (chosen.has('console')) {
-    // The terminal's driver is read only where it is needed.
-    const { consoleCost } = await import('./console.ts');
-    const sizes = { conversations: 10_000, messages: 1_000, keys: 200, events: Number(values.events) };
-    print(
-      (await consoleCost({ runs: runs + 4, ...sizes })).map(({ console: own, ...line }) => ({
-        ...line,
-        deskbell: own,
-      })),
-      'Ink alone',
-    );
-  }
-  if (chosen.has('dashboard')) await dashboard();
-  if (!chosen.has('widget')) return;
-  // The browser's driver is read only where it is needed.
-  const { widgetCost } = await import('./widget.ts');
-  print(
-    (await widgetCost(runs)).map(({ what, widget, blank, ratio }) => ({
-      what,
-      deskbell: widget,
-      ceiling: blank,
-      ratio,
-    })),
-    'blank page',
-  );
+  if (sendNames.some((name) => chosen.has(name))) await sends();
+  const found: Line[] = [];
+  for (const [name, measure] of lines) if (chosen.has(name)) found.push(...[await measure()].flat());
+  if (found.length > 0) print(found, 'ceiling');
+  for (const [name, measure] of tables) if (chosen.has(name)) await measure();
 }
 
 try {
