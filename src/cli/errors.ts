@@ -101,13 +101,23 @@ export function explain(error: unknown, typed: Typed): { readonly code: ExitCode
       code: 1,
       line: `There is no room left on the disk (${firstLine(full.message)}). Make room, then run the command again.`,
     };
-  if (refusals.has(error.name)) return { code: 1, line: error.message };
+  if (refusals.has(error.name)) return { code: 1, line: asTyped(error.message, typed) };
   // Errors of the system (a port, a file) carry a code and a sentence; anything else is a fault of ours, so say where.
   const where =
     'code' in error || error.cause !== undefined
       ? ''
       : ` (${/\bat .*/.exec(error.stack ?? '')?.[0] ?? 'no stack'})`;
   return { code: 1, line: `${firstLine(error.message)}${where}` };
+}
+
+/** What the engine and the checks advise to do with the data folder. */
+const advised = /\bdeskbell (restore FILE --force|reindex|notify rotate-key)\b/g;
+
+/**
+ * A sentence that names such a command, as it is to be typed here: without the folder, a restore would go into the usual one.
+ */
+export function asTyped(sentence: string, { command }: Pick<Typed, 'command'>): string {
+  return sentence.replace(advised, (_named, words: string) => command(words));
 }
 
 /** The error of a full disk that this is, or that the store was refused by. */

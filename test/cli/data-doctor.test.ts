@@ -112,9 +112,17 @@ describe('doctor', () => {
     const bytes = await readFile(file);
     bytes.fill(0xff, (Number(page?.['rootpage']) - 1) * 4096, (Number(page?.['rootpage']) - 1) * 4096 + 4096);
     await writeFile(file, bytes);
+    // With the folder: a restore without it would go into the usual one.
+    const advice = expect.stringContaining(`restore FILE --force --data ${data}`);
     expect((await examine(['--data', data])).checks).toContainEqual(
-      expect.objectContaining({ about: expect.stringMatching(/integrity|database/), state: 'wrong' }),
+      expect.objectContaining({
+        about: expect.stringMatching(/integrity|database/),
+        state: 'wrong',
+        fix: advice,
+      }),
     );
+    await writeFile(file, 'no database');
+    expect(await deskbell(['org', 'list', '--data', data])).toMatchObject({ code: 1, stderr: advice });
     const nowhere = fresh();
     expect((await examine(['--data', nowhere, '--port', '0'])).code).toBe(0);
     expect(

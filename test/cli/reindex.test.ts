@@ -94,10 +94,13 @@ describe('deskbell reindex', () => {
           found: expect.stringMatching(
             new RegExp(`an index of the search is damaged, and nothing else.*${index}`),
           ),
-          fix: expect.stringContaining('deskbell reindex'),
+          fix: expect.stringContaining(`reindex --data ${app.folder}`),
         });
         const backup = await inProcess(['backup', join(app.folder, 'x.backup'), '--data', app.folder]);
-        expect(backup).toMatchObject({ code: 1, stderr: expect.stringContaining('deskbell reindex') });
+        expect(backup).toMatchObject({
+          code: 1,
+          stderr: expect.stringContaining(`reindex --data ${app.folder}`),
+        });
         expect(await run('reindex', '--json')).toMatchObject({ code: 0, stderr: '' });
         const after = await run('doctor', '--json', '--port', '0');
         expect(after.code).toBe(0);

@@ -5,7 +5,7 @@ import type { Flags } from '../../config.ts';
 import { runChecks } from '../checks.ts';
 import type { Finding } from '../finding.ts';
 import type { WrapHandler, Context } from '../context.ts';
-import { CommandError } from '../errors.ts';
+import { asTyped, CommandError } from '../errors.ts';
 import { addSettings, settingFlags } from '../command-builder.ts';
 import type { Style } from '../print.ts';
 
@@ -33,7 +33,11 @@ const signs: Readonly<Record<Finding['state'], readonly [Style, string]>> = {
 async function runDoctor(context: Context, options: DoctorOptions): Promise<void> {
   const { dkimSelector, mailRoundTrip } = options;
   const config = context.config(settingFlags(options));
-  const findings = await runChecks(config, Date.now(), { dkimSelector, mailRoundTrip });
+  const checks = await runChecks(config, Date.now(), { dkimSelector, mailRoundTrip });
+  const findings = checks.map((one) => ({
+    ...one,
+    fix: one.fix === null ? null : asTyped(one.fix, context),
+  }));
   const wrong = findings.filter(({ state }) => state === 'wrong');
   const { print } = context;
   if (print.json) print.document({ ok: wrong.length === 0, checks: findings });

@@ -46,7 +46,7 @@ async function installService(
   if (only) return print.json ? print.document({ file: unitFile, unit }) : print.block(unit.trimEnd());
   if (process.platform !== 'linux' || (await stat('/run/systemd/system').catch(() => null)) === null)
     throw new CommandError(
-      'This machine does not run systemd. See the unit, to take over what fits: deskbell install-service --print',
+      `This machine does not run systemd. See the unit, to take over what fits: ${context.command('install-service --print')}`,
     );
   try {
     await writeFile(unitFile, unit, { mode: 0o644, flag: force ? 'w' : 'wx' });
