@@ -147,8 +147,9 @@ export class SocketServer {
   #arrive(request: IncomingMessage, stream: Duplex, head: Buffer): void {
     stream.on('error', destroyStream);
     const url = readUrl(request);
-    if (url?.pathname !== socketPath)
-      return this.#options.refuseUpgrade(stream, new ServiceError('not_found', noSocket));
+    if (url === null) return this.#options.refuseUpgrade(stream, new ServiceError('not_found', noSocket));
+    if (request.headersDistinct['host']?.length !== 1)
+      return this.#options.refuseUpgrade(stream, new ServiceError('bad_request', notOneHost));
     // Who closes one half while they wait has left. Node would keep the other half open.
     stream.once('end', destroyStream);
     this.#arrivals.push({ request, stream, head, url });
@@ -387,6 +388,7 @@ class Throttled {
 }
 
 const noSocket = `No WebSocket is at this path: connect to ${socketPath}.`;
+const notOneHost = 'A request has exactly one Host header.';
 const goingAway = (): ServiceError =>
   new ServiceError('unavailable', 'The service is restarting. Try again in a moment.');
 
@@ -404,10 +406,14 @@ async function within(ms: number, isSo: () => boolean): Promise<void> {
   while (!isSo() && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
-/** null: the target is none that this server could have. */
+/**
+ * The URL of an upgrade; null where its target leads to no WebSocket. The path is taken as it was sent: a parser makes
+ * `/x/../api/v1/ws` and `/api\v1\ws` the same, and what is in front may have let those pass as something else.
+ */
 function readUrl(request: IncomingMessage): URL | null {
   const target = request.url ?? '/';
-  return target.startsWith('/') ? URL.parse(`http://localhost${target}`) : null;
+  const [path] = target.split('?', 1);
+  return path === socketPath ? URL.parse(`http://localhost${target}`) : null;
 }
 
 /** The token as it was sent; null: none. Of two, neither can be trusted. */

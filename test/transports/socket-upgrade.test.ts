@@ -124,11 +124,30 @@ describe('where the transport is', () => {
       '//api/v1/ws',
       '/api/v1/wsx',
       '/%61pi/v1/ws',
+      '/api/v1/./ws',
+      '/api/v1/%2e/ws',
+      '/x/../api/v1/ws',
+      '/api\\v1\\ws',
+      '/api/v1/ws#',
       '*',
     ];
     for (const path of paths)
       expect([path, await refusedWith(`${path}?token=${token}`)]).toEqual([path, 404]);
     expect(await refusedWith(`http://localhost/api/v1/ws?token=${token}`)).toBe(404);
+  });
+
+  it.each([
+    ['no Host', []],
+    ['two', ['acme.localhost', 'localhost']],
+  ])('asks for exactly one Host, and refuses %s', async (_, hosts) => {
+    const token = await mint(createVisitor(app, acme.application));
+    const text = upgradeText(`/api/v1/ws?token=${token}`, [`Origin: ${acme.application.origin}`]);
+    const lines = hosts.map((host) => `Host: ${host}\r\n`).join('');
+    const { read } = await dial(app.url, text.replace('Host: localhost\r\n', lines));
+    await eventually(() => {
+      expect(read()).toContain('A request has exactly one Host header.');
+    });
+    expect(read()).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
   });
 
   it.each([['GET'], ['POST']])('answers a %s that offers HTTP/2 as a plain request', async (method) => {
