@@ -8,7 +8,7 @@ import type { PurgeReport } from './protocol/entities.ts';
 import { createHttpHandler } from './http/koa-app.ts';
 import { createSmtpClient } from './net/smtp-client.ts';
 import { createWebhookClient } from './net/webhook-client.ts';
-import { refuseUpgrade, sendClientError } from './http/client-error.ts';
+import { refuseConnect, refuseUpgrade, sendClientError } from './http/client-error.ts';
 import { drain } from './http/drain.ts';
 import { maxRequestMs } from './http/receive-time.ts';
 import { endStalledAnswers } from './http/send-time.ts';
@@ -103,6 +103,7 @@ export function createApp(config: Config, overrides: AppOverrides = {}): App {
       server.on('clientError', sendClientError);
       // What is expected and not known may be passed over (RFC 9110, 10.1.1); Node's own refusal has not the shape of ours.
       server.on('checkExpectation', http.handle);
+      server.on('connect', refuseConnect);
       undo.push(
         endStalledAnswers(server, service.engine.clock, () => {
           service.metrics.stalledAnswers += 1;

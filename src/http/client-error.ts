@@ -1,12 +1,15 @@
 // Answers that are written to the connection itself, in the same shape as every other refusal: to what is not even HTTP,
-// which Node's parser refuses before any request exists, and to an upgrade that leads to no WebSocket. Holds no rule.
+// which Node's parser refuses before any request exists, to an upgrade that leads to no WebSocket, and to CONNECT. Holds no rule.
 import { randomUUID } from 'node:crypto';
-import { ServerResponse, STATUS_CODES } from 'node:http';
+import { type IncomingMessage, ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { errorCodes, type ErrorCode } from '../protocol/codes.ts';
 import { ServiceError } from '../services/core/errors.ts';
 import { commonHeaders } from './common-headers.ts';
 import { describeFailure } from './responses.ts';
+
+/** What any path may be asked with. */
+const possibleMethods = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS';
 
 interface Refusal {
   readonly status: string;
@@ -60,11 +63,22 @@ export function sendClientError(error: NodeJS.ErrnoException, socket: Duplex): v
  * of the protocol is said to who asked for another one, as RFC 6455 (4.2.2) has it.
  */
 export function refuseUpgrade(stream: Duplex, refusal: ServiceError): void {
+  refuse(stream, refusal, { 'Sec-WebSocket-Version': '13' });
+}
+
+/** For the server's `connect`, which Node hands over as a bare connection: this is no proxy. */
+export function refuseConnect(_request: IncomingMessage, stream: Duplex): void {
+  stream.on('error', () => stream.destroy());
+  const message = `CONNECT is not possible here. Possible are ${possibleMethods}.`;
+  refuse(stream, new ServiceError('method_not_allowed', message), { Allow: possibleMethods });
+}
+
+function refuse(stream: Duplex, refusal: ServiceError, more: Readonly<Record<string, string>>): void {
   const { status } = errorCodes[refusal.code];
   const requestId = randomUUID();
   const { headers, body } = describeFailure(refusal, refusal.message, requestId);
   stream.once('finish', () => stream.destroy());
-  const all = { ...commonHeaders(requestId), ...headers, 'Sec-WebSocket-Version': '13' };
+  const all = { ...commonHeaders(requestId), ...headers, ...more };
   stream.end(answerText(`${status} ${STATUS_CODES[status] ?? ''}`, all, body));
 }
 

@@ -93,7 +93,8 @@ async function assertToken(service: Service, ctx: Context, token: string, trustP
   const address = clientAddressOf(ctx, trustProxy);
   const { authorization } = readCredentials(ctx, address);
   if (authorization.length === 0) throw noSuchPath();
-  if (authorization.length === 1 && isSame(authorization[0] ?? '', `Bearer ${token}`)) return;
+  const sent = (authorization[0] ?? '').replace(/^bearer /i, 'Bearer ');
+  if (authorization.length === 1 && isSame(sent, `Bearer ${token}`)) return;
   await countFailedAuth(service, address);
   throw new ServiceError('unauthorized', 'The token is not the one in DESKBELL_METRICS_TOKEN.');
 }

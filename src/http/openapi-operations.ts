@@ -81,7 +81,7 @@ export function errorResponses(codes: readonly ErrorCode[]): JsonObject {
     responses[String(status)] = {
       description: those.map((code) => `\`${code}\`: ${errorTexts[code]}`).join(' '),
       content: { 'application/json': { schema: schemaRef('Error') } },
-      ...(status === 429 ? { headers: rateLimitHeaders } : {}),
+      ...(status in errorHeaders ? { headers: errorHeaders[status] } : {}),
     };
   responses['default'] = {
     description: 'Any other error.',
@@ -94,10 +94,17 @@ function header(description: string): JsonObject {
   return { description, schema: { type: 'string' } };
 }
 
-const rateLimitHeaders: JsonObject = {
-  'Retry-After': header('Whole seconds to wait.'),
-  RateLimit: header('What is left.'),
-  'RateLimit-Policy': header('The limits.'),
+const retryAfter = { 'Retry-After': header('Whole seconds to wait.') };
+
+/** What errors of a status carry beside their body. */
+const errorHeaders: Readonly<Record<number, JsonObject>> = {
+  401: { 'WWW-Authenticate': header('`Bearer`: the kind of credential.') },
+  429: {
+    ...retryAfter,
+    RateLimit: header('What is left.'),
+    'RateLimit-Policy': header('The limits.'),
+  },
+  503: retryAfter,
 };
 
 function parameter(

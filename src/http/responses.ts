@@ -37,6 +37,8 @@ export function describeFailure(
     headers: {
       ...(limit === undefined ? {} : limitHeaders(limit)),
       ...(code === 'unavailable' ? { 'Retry-After': '1' } : {}),
+      // Which kind of credential would do: a 401 must say so (RFC 9110, 15.5.2). It says nothing of why this one did not.
+      ...(errorCodes[code].status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {}),
     },
     body: {
       error: code,

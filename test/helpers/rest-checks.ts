@@ -99,6 +99,7 @@ function checkError({ status, headers, text, body }: Reply, shown: string): void
   for (const detail of body.details ?? [])
     expect(detail, shown).toEqual({ path: expect.any(String), message: expect.any(String) });
   if (code === 'rate_limit_exceeded') checkLimited(headers, body, shown);
+  expect(headers.get('www-authenticate'), shown).toBe(status === 401 ? 'Bearer' : null);
   if (code === 'unavailable') expect(headers.get('retry-after'), shown).toMatch(/^[1-9]\d*$/);
   if (code === 'method_not_allowed') expect(headers.get('allow'), shown).toMatch(/^[A-Z]+(, [A-Z]+)*$/);
 }

@@ -121,6 +121,7 @@ describe('who may read it', () => {
     const remote = { 'x-forwarded-for': '203.0.113.7' };
     expect((await ask({ authorization: `Bearer ${token}`, ...remote })).status).toBe(200);
     expect((await ask({ authorization: `Bearer ${token}` })).status).toBe(200);
+    expect((await ask({ authorization: `bearer ${token}` })).status).toBe(200);
     expect((await ask({})).status).toBe(404);
     await createOrganization(other, 'acme');
     const itsAdmin = await createMember(other, 'acme', 'admin');

@@ -33,13 +33,19 @@ interface Content {
   readonly [type: string]: { readonly schema: Schema };
 }
 
+interface Answer {
+  readonly description: string;
+  readonly content?: Content;
+  readonly headers?: Readonly<Record<string, object>>;
+}
+
 interface Operation {
   readonly operationId: string;
   readonly summary: string;
   readonly security: readonly object[];
   readonly parameters?: readonly { name: string; in: string; required: boolean; schema: Schema }[];
   readonly requestBody?: { readonly content: Content };
-  readonly responses: Readonly<Record<string, { readonly description: string; readonly content?: Content }>>;
+  readonly responses: Readonly<Record<string, Answer>>;
   readonly 'x-websocket'?: { readonly clientFrames: Readonly<Record<string, { readonly payload?: Schema }>> };
 }
 
@@ -571,6 +577,9 @@ describe('what the service answers', () => {
         method === 'GET' || method === 'DELETE' ? undefined : {},
       );
       expect(refused.status, `${method} ${path}`).toBeGreaterThanOrEqual(400);
+      const answer = described(method, path).responses[String(refused.status)];
+      const told = ['WWW-Authenticate', 'Retry-After'].filter((name) => refused.headers.has(name));
+      expect(Object.keys(answer?.headers ?? {}), `${method} ${path}`).toEqual(expect.arrayContaining(told));
     }
     for (const { method, path } of routes.filter(({ method: one }) => one !== 'GET' && one !== 'DELETE')) {
       const who = path.includes('/staff/') || path.includes('/admin/') ? admin : visitor;
