@@ -32,7 +32,13 @@ import {
   writeEvent,
   writeFrame,
 } from './frames.ts';
-import { assertMaySendLarge, countFrame, isLargeFrame, noteLargeFrame } from './frame-limits.ts';
+import {
+  assertMaySendLarge,
+  countFrame,
+  isLargeFrame,
+  maxLimitedInARow,
+  noteLargeFrame,
+} from './frame-limits.ts';
 import type { Hub } from './hub.ts';
 import type { SocketWriter } from './socket-writer.ts';
 import type { SyncLimits } from './sync-limits.ts';
@@ -66,7 +72,6 @@ interface Room {
 /** Frames that wait to be handled before the socket is paused. */
 const pauseThreshold = 64;
 const maxBufferedEvents = 2_000;
-const maxLimitedInARow = 20;
 const closeTimeoutMs = 2_000;
 const whyRefused = {
   unauthorized: 'The API key that the token was made with has ended.',
@@ -571,10 +576,7 @@ export class Connection {
   close(reason: keyof typeof closeCodes, message: string): void {
     if (this.#closed) return;
     const { socket, writer, service } = this.#options;
-    writer.flush();
-    socket.close(closeCodes[reason].code, message);
-    // The peer's own close frame stands behind what was not read: it would hear the reason only at the end of the wait.
-    if (socket.isPaused) socket.resume();
+    writer.hangUp(closeCodes[reason].code, message);
     // A peer that does not read will not read the close frame either.
     service.engine.clock.after(closeTimeoutMs, () => socket.terminate());
     this.end();

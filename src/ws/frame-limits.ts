@@ -23,7 +23,7 @@ const largeOf = { visitor: windows(15, 240), member: windows(30, 600) };
 const largeOfAddress = windows(40, 1_200);
 
 /** A connection, as its frames are counted. */
-type Counted = Syncing & { readonly id: string; readonly service: Service };
+export type Counted = Syncing & { readonly id: string; readonly service: Service };
 
 /** Whether a frame counts as a large one. */
 export function isLargeFrame(text: string): boolean {
@@ -44,6 +44,33 @@ export function countFrame({ id, service, actor, address }: Counted, ids: FrameI
   if (actor.kind === 'visitor') checks.push({ key: `r:frames:${addressKey(address)}`, windows: ofAddress });
   const verdict = service.engine.localLimiter.take(checks);
   if (!verdict.ok) throw tooMany('Too many frames', verdict.retryAfterMs, ids);
+}
+
+/** How often in a row a connection may be refused before it is closed. */
+export const maxLimitedInARow = 20;
+
+/** The pings and pongs of the WebSocket itself, which nothing answers with an error: they count as frames do. */
+export class ControlFrames {
+  readonly #connection: Counted;
+  #refused = 0;
+
+  /** @param connection which one, and whose */
+  constructor(connection: Counted) {
+    this.#connection = connection;
+  }
+
+  /** Counts one. @returns whether it may be heeded, or how the connection that sends them goes on regardless */
+  take(): 'heed' | 'ignore' | 'close' {
+    try {
+      countFrame(this.#connection);
+    } catch (error) {
+      if (!(error instanceof FrameError)) throw error;
+      this.#refused += 1;
+      return this.#refused < maxLimitedInARow ? 'ignore' : 'close';
+    }
+    this.#refused = 0;
+    return 'heed';
+  }
 }
 
 /**

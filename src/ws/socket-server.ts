@@ -19,6 +19,7 @@ import { ServiceError } from '../services/core/errors.ts';
 import type { Service } from '../services/service.ts';
 import { closingAfter } from './closing.ts';
 import { Connection } from './connection.ts';
+import { ControlFrames } from './frame-limits.ts';
 import { Hub } from './hub.ts';
 import { SocketWriter } from './socket-writer.ts';
 import { SyncLimits } from './sync-limits.ts';
@@ -61,6 +62,8 @@ class Peer {
   lastPingAt: number;
   /** null: refused. Its frames are not handled. */
   connection: Connection | null = null;
+  /** How its pings and pongs are counted; null as long as there is no connection. */
+  controls: ControlFrames | null = null;
 
   constructor(socket: WebSocket, now: number) {
     this.socket = socket;
@@ -70,9 +73,17 @@ class Peer {
 
   /** Answers a ping. The library would pile up pongs without limit for a peer that does not read. */
   pong(data: Buffer): void {
+    if (!this.takeControl()) return;
     if (this.socket.bufferedAmount <= sizeLimits.unreadBytes) this.socket.pong(data);
-    else if (this.connection === null) this.socket.terminate();
-    else this.connection.close('tooSlow', 'More than 1 MiB waits to be read.');
+    else this.connection?.close('tooSlow', 'More than 1 MiB waits to be read.');
+  }
+
+  /** Counts a ping or a pong. @returns whether a ping is to be answered */
+  takeControl(): boolean {
+    if (this.controls === null || this.socket.readyState !== this.socket.OPEN) return false;
+    const verdict = this.controls.take();
+    if (verdict === 'close') this.connection?.close('rateLimited', 'Too many pings, and still sending.');
+    return verdict === 'heed';
   }
 }
 
@@ -214,8 +225,9 @@ export class SocketServer {
     const subscription = readSubscription(url);
     return this.#sockets.handleUpgrade(request, stream, head, (socket) => {
       const peer = this.#addPeer(socket);
-      if (outcome instanceof Error) this.#refuse(socket, outcome);
-      else this.#accept(peer, new SocketWriter(socket, stream), outcome, subscription, address);
+      const writer = new SocketWriter(socket, stream);
+      if (outcome instanceof Error) this.#refuse(peer, writer, outcome);
+      else this.#accept(peer, writer, outcome, subscription, address);
     });
   }
 
@@ -227,7 +239,10 @@ export class SocketServer {
       peer.lastReceivedAt = clock.monotonic();
     };
     this.#peers.add(peer);
-    socket.on('pong', touch);
+    socket.on('pong', () => {
+      touch();
+      peer.takeControl();
+    });
     socket.on('ping', (data: Buffer) => {
       touch();
       peer.pong(data);
@@ -291,8 +306,9 @@ export class SocketServer {
   ): void {
     const { service, config, log } = this.#options;
     this.#lastConnectionNumber += 1;
+    const id = `${service.engine.nodeId}:${this.#lastConnectionNumber}`;
     const connection = new Connection({
-      id: `${service.engine.nodeId}:${this.#lastConnectionNumber}`,
+      id,
       socket: peer.socket,
       writer,
       service,
@@ -305,6 +321,7 @@ export class SocketServer {
       subscription,
     });
     peer.connection = connection;
+    peer.controls = new ControlFrames({ id, actor, address, service });
     this.#hub.add(connection);
     // Configuration may have changed between the check of the token and the hub's knowing of this connection.
     connection.doubt();
@@ -314,17 +331,20 @@ export class SocketServer {
     });
   }
 
-  #refuse(socket: WebSocket, error: Error): void {
+  #refuse({ socket }: Peer, writer: SocketWriter, error: Error): void {
+    const { log, service } = this.#options;
+    // As for a connection that is closed: the library would wait much longer.
+    service.engine.clock.after(closeTimeoutMs, () => socket.terminate());
     if (!(error instanceof SocketAuthError)) {
-      this.#options.log.error({ err: String(error) }, 'a socket could not be accepted');
+      log.error({ err: String(error) }, 'a socket could not be accepted');
       const { reason, message } = closingAfter(error);
-      socket.close(closeCodes[reason].code, message);
+      writer.hangUp(closeCodes[reason].code, message);
       return;
     }
     const reason = refusalCodes[error.code] ?? 'unauthorized';
     const frame: ServerFrame = { type: 'error', payload: { code: error.code, message: error.message } };
     socket.send(JSON.stringify(frame));
-    socket.close(closeCodes[reason].code, error.code);
+    writer.hangUp(closeCodes[reason].code, error.code);
   }
 
   // One timer for all: one per connection would be thousands.

@@ -21,7 +21,7 @@ function flushAll(): void {
 }
 
 export class SocketWriter {
-  readonly #socket: Pick<WebSocket, 'readyState' | 'OPEN'>;
+  readonly #socket: Pick<WebSocket, 'readyState' | 'OPEN' | 'close'>;
   readonly #stream: Duplex;
   /** What waits: nearly always one frame, and those after it. */
   #first: Buffer | null = null;
@@ -32,7 +32,7 @@ export class SocketWriter {
    * @param socket must compress nothing: its own frames then never wait, and ours come between whole ones
    * @param stream the one that the socket was made of
    */
-  constructor(socket: Pick<WebSocket, 'readyState' | 'OPEN'>, stream: Duplex) {
+  constructor(socket: Pick<WebSocket, 'readyState' | 'OPEN' | 'close'>, stream: Duplex) {
     this.#socket = socket;
     this.#stream = stream;
   }
@@ -72,5 +72,18 @@ export class SocketWriter {
     this.#others = null;
     this.#bytes = 0;
     if (this.open) this.#stream.write(others === null ? first : Buffer.concat([first, ...others]));
+  }
+
+  /**
+   * Closes the socket after what waits, and our half of the connection behind it: the peer needs nothing more to know
+   * why. What it goes on to send is dropped as it comes. The library would read every frame of it to the end of the
+   * wait, thousands in one turn of the loop.
+   */
+  hangUp(code: number, reason: string): void {
+    this.flush();
+    this.#socket.close(code, reason);
+    this.#stream.removeAllListeners('data');
+    this.#stream.end();
+    this.#stream.resume();
   }
 }

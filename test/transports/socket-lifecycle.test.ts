@@ -346,6 +346,16 @@ describe('floods', () => {
     expect(socket.all('pong')).toHaveLength(299);
   });
 
+  it.each(['ping', 'pong'] as const)('counts each %s of the WebSocket itself among them', async (kind) => {
+    const socket = await settled(createVisitor(app, acme.application));
+    let answered = 0;
+    socket.socket.on('pong', () => (answered += 1));
+    for (let index = 0; index < 330; index += 1) socket.socket[kind]();
+    expect((await socket.waitForClose()).code).toBe(4429);
+    // One of the 300 was spent on settling.
+    expect(answered).toBe(kind === 'ping' ? 299 : 0);
+  });
+
   it('counts frames that can’t be read, with pings in between or without', async () => {
     const socket = await settled(createVisitor(app, acme.application));
     for (let index = 0; index < 330; index += 1)

@@ -199,6 +199,35 @@ describe('where the transport is', () => {
   });
 });
 
+describe('a peer that is told why it is closed', () => {
+  it.each([
+    ['refused', 'INVALID_TOKEN', () => 'junk'],
+    ['let in, and sends what can’t be read', '20 bad frames in a row.', mint],
+  ])('is hung up on without a frame of its own: %s', { timeout: 20_000 }, async (_, reason, tokenOf) => {
+    const token = await tokenOf(createVisitor(app, acme.application));
+    const text = upgradeText(`/api/v1/ws?token=${token}`, [`Origin: ${acme.application.origin}`]);
+    const { socket, read } = await dial(app.url, text, true);
+    const ended = once(socket, 'end');
+    await eventually(() => expect(read()).toContain('101 Switching Protocols'));
+    // Twenty frames of one character, masked with zeros.
+    socket.write(Buffer.concat(Array<Buffer>(20).fill(Buffer.from([0x81, 0x81, 0, 0, 0, 0, 0x7b]))));
+    // The library alone would wait half a minute for the peer's own close frame.
+    await ended;
+    expect(read()).toContain(reason);
+    // As long as we keep our half, what we send is taken and not read.
+    const pings = Buffer.concat(Array<Buffer>(1_000).fill(Buffer.from([0x89, 0x80, 0, 0, 0, 0])));
+    const heard = read();
+    await new Promise((resolve) => socket.write(pings, resolve));
+    app.clock.advance(3_001);
+    // Only a peer that has let go altogether resets a connection that is still written to.
+    await eventually(() => {
+      socket.write('x');
+      expect(socket.destroyed).toBe(true);
+    });
+    expect(read()).toBe(heard);
+  });
+});
+
 describe('junk in the handshake', () => {
   it.each([
     ['version 8', [], '8', [101, 400, 426]],

@@ -9,15 +9,21 @@ import { SocketWriter } from '../../src/ws/socket-writer.ts';
 interface FakeSocket {
   readyState: WebSocket['readyState'];
   readonly OPEN: 1;
+  close(): void;
 }
 
 /** A writer, and every write that its stream was asked for. */
-function createWriter(): { socket: FakeSocket; writer: SocketWriter; writes: string[] } {
+function createWriter(): {
+  stream: PassThrough;
+  socket: FakeSocket;
+  writer: SocketWriter;
+  writes: string[];
+} {
   const writes: string[] = [];
   const stream = new PassThrough();
   stream.write = (chunk: Buffer | string): boolean => writes.push(chunk.toString()) > 0;
-  const socket: FakeSocket = { readyState: WebSocket.OPEN, OPEN: WebSocket.OPEN };
-  return { socket, writer: new SocketWriter(socket, stream), writes };
+  const socket: FakeSocket = { readyState: WebSocket.OPEN, OPEN: WebSocket.OPEN, close: () => undefined };
+  return { stream, socket, writer: new SocketWriter(socket, stream), writes };
 }
 
 let made: ReturnType<typeof createWriter>;
@@ -93,5 +99,23 @@ describe('a socket’s writer', () => {
     expect(made.writer.waitingBytes).toBe(5);
     made.writer.flush();
     expect(made.writer.waitingBytes).toBe(0);
+  });
+
+  test('hangs up behind what waits, and drops what still comes unread', async () => {
+    const { stream, socket, writer, writes } = createWriter();
+    let read = 0;
+    let ended = false;
+    stream.on('data', () => (read += 1));
+    stream.end = (): typeof stream => {
+      ended = true;
+      return stream;
+    };
+    socket.close = () => writes.push('close');
+    send('a', writer);
+    writer.hangUp(4400, 'why');
+    expect([writes, ended]).toEqual([['a', 'close'], true]);
+    stream.push('frames');
+    await turnOfTheLoop();
+    expect([read, stream.readableLength]).toEqual([0, 0]);
   });
 });
