@@ -1,5 +1,6 @@
 // Answers that are written to the connection itself, in the same shape as every other refusal: to what is not even HTTP,
-// which Node's parser refuses before any request exists, to an upgrade that leads to no WebSocket, and to CONNECT. Holds no rule.
+// which Node's parser refuses before any request exists, to an upgrade that leads to no WebSocket, to
+// CONNECT, and to too many requests at once. Holds no rule.
 import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -44,18 +45,34 @@ const refusals: Readonly<Record<string, Refusal>> = {
 
 /** For the server's `clientError`: answers what can be answered, and ends the connection. */
 export function sendClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code !== 'ECONNRESET') {
+    const { status, error: code, message } = refusals[error.code ?? ''] ?? malformed;
+    writeRefusal(socket, status, new ServiceError(code, message));
+  }
+  socket.destroy(error);
+}
+
+/** Says why a connection is ended, and ends it with all that was asked on it. */
+export function endConnection(socket: Duplex, refusal: ServiceError): void {
+  writeRefusal(socket, statusLine(refusal), refusal);
+  socket.destroy();
+}
+
+function writeRefusal(socket: Duplex, status: string, refusal: ServiceError): void {
   // As Node's own answer does: an answer that has begun on this connection must not get another one into it.
   const begun =
     '_httpMessage' in socket &&
     socket._httpMessage instanceof ServerResponse &&
     socket._httpMessage.headersSent;
-  if (socket.writable && !begun && error.code !== 'ECONNRESET') {
-    const { status, error: code, message } = refusals[error.code ?? ''] ?? malformed;
-    const requestId = randomUUID();
-    const { body } = describeFailure(new ServiceError(code, message), message, requestId);
-    socket.write(answerText(status, commonHeaders(requestId), body));
-  }
-  socket.destroy(error);
+  if (!socket.writable || begun) return;
+  const requestId = randomUUID();
+  const { headers, body } = describeFailure(refusal, refusal.message, requestId);
+  socket.write(answerText(status, { ...commonHeaders(requestId), ...headers }, body));
+}
+
+function statusLine({ code }: ServiceError): string {
+  const { status } = errorCodes[code];
+  return `${status} ${STATUS_CODES[status] ?? ''}`;
 }
 
 /**
@@ -74,12 +91,11 @@ export function refuseConnect(_request: IncomingMessage, stream: Duplex): void {
 }
 
 function refuse(stream: Duplex, refusal: ServiceError, more: Readonly<Record<string, string>>): void {
-  const { status } = errorCodes[refusal.code];
   const requestId = randomUUID();
   const { headers, body } = describeFailure(refusal, refusal.message, requestId);
   stream.once('finish', () => stream.destroy());
   const all = { ...commonHeaders(requestId), ...headers, ...more };
-  stream.end(answerText(`${status} ${STATUS_CODES[status] ?? ''}`, all, body));
+  stream.end(answerText(statusLine(refusal), all, body));
 }
 
 function answerText(status: string, headers: Readonly<Record<string, string>>, body: object): string {

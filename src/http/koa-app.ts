@@ -8,6 +8,8 @@ import { socketPath, visitorApiPrefix } from '../protocol/codes.ts';
 import { ServiceError } from '../services/core/errors.ts';
 import { countRequest } from '../services/core/metrics.ts';
 import type { Service } from '../services/service.ts';
+import { createBurstCounter, tooManyAtOnce } from './bursts.ts';
+import { endConnection } from './client-error.ts';
 import { commonHeaderList } from './common-headers.ts';
 import { setCorsHeaders, sendPreflight, isVisitorPath } from './cors.ts';
 import { dashboardPaths, serveDashboard } from './pages/dashboard.ts';
@@ -144,8 +146,12 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
   });
 
   const callback = koa.callback();
+  const countBurst = createBurstCounter();
   return {
     handle: (request, response) => {
+      const verdict = countBurst(request);
+      if (verdict === 'refuse') endConnection(request.socket, tooManyAtOnce());
+      if (verdict !== 'serve') return;
       limitBodyTime(request);
       request.url = pathOfTarget(request.url ?? '/');
       void callback(request, response);
