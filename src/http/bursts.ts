@@ -17,15 +17,20 @@ const window = { limit: maxAtOnce, windowMs: 1_000 };
 export function createBurstCounter(): (request: IncomingMessage) => 'serve' | 'refuse' | 'drop' {
   let sender: Socket | null = null;
   let sent = 0;
-  const forget = (): void => {
+  let isTurnCounted = false;
+  const nextTurn = (): void => {
     sender = null;
+    isTurnCounted = false;
   };
   return ({ socket }) => {
+    if (!isTurnCounted) {
+      isTurnCounted = true;
+      setImmediate(nextTurn);
+    }
+    // All that a connection has sent comes in one go: several pieces, where they are full.
     if (socket !== sender) {
       sender = socket;
       sent = 0;
-      // Node runs no microtask between the requests of one piece.
-      queueMicrotask(forget);
     }
     sent += 1;
     if (sent <= maxAtOnce) return 'serve';

@@ -37,6 +37,18 @@ it('begins no more, says why, and ends the connection', async () => {
   expect(answered() - before).toBeLessThanOrEqual(maxAtOnce);
 });
 
+it('counts several pieces that come in one turn as one', async () => {
+  const headers = [
+    ['Connection', 'keep-alive'],
+    ['X-Padding', 'x'.repeat(2_500)],
+  ] as const;
+  const one = requestBytes(app.url, { path, headers });
+  const replies = await exchange(app.url, Buffer.concat(Array<Buffer>(200).fill(one)), { wanted: 200 });
+  // Those of the first piece may have been answered by then.
+  expect(replies.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(maxAtOnce);
+  expect(replies.length).toBeLessThanOrEqual(maxAtOnce + 1);
+});
+
 it('counts each connection alone, and each turn anew', async () => {
   const each = await Promise.all(
     [1, 2, 3, 4].map(() => exchange(app.url, pieceOf(maxAtOnce, true), { wanted: maxAtOnce + 1 })),
