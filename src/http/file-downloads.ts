@@ -9,7 +9,7 @@ import { takeTransferSeat } from '../services/files/transfer-seats.ts';
 import { contentDisposition } from '../services/files/names.ts';
 import type { ByteRange } from '../services/files/file-store.ts';
 import type { Service } from '../services/service.ts';
-import { clientAddressOf } from './request.ts';
+import { clientAddressOf, queryValues } from './request.ts';
 import { untilClosed } from './responses.ts';
 
 const filePath = new RegExp(`^${visitorApiPrefix}/files/([0-9a-f-]{36})$`, 'i');
@@ -59,10 +59,11 @@ export function serveFiles(service: Service, trustProxy: number): Middleware {
 }
 
 async function sendFile(ctx: Context, service: Service, id: string, trustProxy: number): Promise<void> {
+  const query = queryValues(ctx);
   const { row, inline, expires } = await findLinkedFile(service, {
     id,
-    expires: single(ctx.query['expires']),
-    signature: single(ctx.query['signature']),
+    expires: single(query.get('expires')),
+    signature: single(query.get('signature')),
   });
   const etag = `"${row.digest.slice(0, 32)}"`;
   const seconds = Math.max(0, Math.floor((expires - service.engine.clock.now()) / 1000));
@@ -101,8 +102,8 @@ async function sendFile(ctx: Context, service: Service, id: string, trustProxy: 
   ctx.length = length;
 }
 
-function single(value: string | string[] | undefined): string {
-  return typeof value === 'string' ? value : '';
+function single(values: readonly string[] = []): string {
+  return values.length === 1 ? (values[0] ?? '') : '';
 }
 
 /** One range; several at once, or what can't be read, is answered with the whole file. */

@@ -38,7 +38,7 @@ import {
   untilClosed,
 } from './responses.ts';
 import { dropRest, receiveSlowly } from './receive-time.ts';
-import { headerValues, readCredentials, clientAddressOf, untilGone } from './request.ts';
+import { headerValues, queryValues, readCredentials, clientAddressOf, untilGone } from './request.ts';
 
 export interface Route {
   readonly name: OperationName;
@@ -276,8 +276,9 @@ function checkEscapes(path: string, parameters: Readonly<Record<string, string>>
 /** `limit[]=5` and `limit=1&limit=2` are arrays, which no field takes: refused instead of guessed at. */
 function readQuery(ctx: Context): Record<string, unknown> {
   const input: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(ctx.query)) {
-    const plain = name.replace(/\[.*$/, '');
+  for (const [name, values] of queryValues(ctx)) {
+    const [plain = ''] = name.split('[', 1);
+    const value = values.length === 1 ? values[0] : values;
     const merged = plain !== name || Object.hasOwn(input, plain) ? [value] : value;
     Object.defineProperty(input, plain, {
       value: merged,

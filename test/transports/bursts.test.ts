@@ -1,9 +1,12 @@
-// Many requests in one piece of a connection: Node hands all of them over in one turn of the loop. Owns how many of
-// them are begun, and what is said of the others. Must not test what a limit counts.
-import { afterAll, beforeAll, expect, it } from 'vitest';
+// What a caller sends much of in one go: requests, which Node hands over in one turn of the loop, and names in a query.
+// Owns how many requests are begun and what is said of the others, and that a query is read once. Must not test what a
+// limit counts.
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { maxAtOnce } from '../../src/http/bursts.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
-import { exchange, requestBytes } from '../helpers/raw-http.ts';
+import { createOrganization } from '../helpers/fixtures.ts';
+import { exchange, requestBytes, send } from '../helpers/raw-http.ts';
 import { checkReply } from '../helpers/rest-checks.ts';
 
 let app: TestApp;
@@ -11,6 +14,7 @@ beforeAll(async () => {
   app = await startApp();
 });
 afterAll(() => app.stop());
+afterEach(() => vi.restoreAllMocks());
 
 const path = '/healthz';
 
@@ -54,4 +58,18 @@ it('counts each connection alone, and each turn anew', async () => {
     [1, 2, 3, 4].map(() => exchange(app.url, pieceOf(maxAtOnce, true), { wanted: maxAtOnce + 1 })),
   );
   for (const replies of each) expect(replies).toHaveLength(maxAtOnce);
+});
+
+it('looks at each name of a query once, however many there are', async () => {
+  const { application } = await createOrganization(app, 'acme');
+  const names = 'a&'.repeat(7_000);
+  const lookUp = vi.spyOn(URLSearchParams.prototype, 'getAll');
+  const origin = [
+    ['Origin', application.origin],
+    ['X-App-Id', application.id],
+  ] as const;
+  const config = await send(app.url, { path: `/api/v1/widget/config?${names}`, headers: origin });
+  const file = await send(app.url, { path: `/api/v1/files/${randomUUID()}?${names}` });
+  expect([config.status, file.status]).toEqual([200, 404]);
+  expect(lookUp.mock.calls.length).toBe(0);
 });
