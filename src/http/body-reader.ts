@@ -7,6 +7,7 @@ import { keepResults } from '../net/keep-results.ts';
 import { sizeLimits } from '../protocol/codes.ts';
 import { isJsonObject, nestsDeeperThan } from '../services/content/json.ts';
 import { badField, ServiceError } from '../services/core/errors.ts';
+import { cutShort } from './receive-time.ts';
 
 let koaBody: Promise<Middleware> | undefined;
 
@@ -161,9 +162,8 @@ function readBytes(ctx: Context, maxBytes: number): Promise<Buffer> {
     const chunks: Buffer[] = [];
     let length = 0;
     let ended = false;
-    const cutShort = (): void => {
-      if (!ended)
-        reject(new ServiceError('bad_request', 'The connection ended before the whole body had arrived.'));
+    const leave = (): void => {
+      if (!ended) reject(cutShort());
     };
     req.on('data', (chunk: Buffer) => {
       length += chunk.length;
@@ -176,10 +176,10 @@ function readBytes(ctx: Context, maxBytes: number): Promise<Buffer> {
       reject(tooLarge(ctx, maxBytes));
     });
     // It waited for its turn, and the caller is gone.
-    if (req.destroyed) cutShort();
+    if (req.destroyed) leave();
     // Left in place, which costs less than to take them off.
-    req.on('error', cutShort);
-    req.on('close', cutShort);
+    req.on('error', leave);
+    req.on('close', leave);
     req.on('end', () => {
       ended = true;
       const [first] = chunks;

@@ -1,6 +1,7 @@
 // How long the body of a request may take: half a minute, and as long as a file needs where a file is expected, as long
 // as bytes keep coming. Node's own limit is one for all requests, so it is set to the longest.
 import type { IncomingMessage } from 'node:http';
+import { ServiceError } from '../services/core/errors.ts';
 import { sendClientError } from './client-error.ts';
 
 const bodyMs = 30_000;
@@ -62,14 +63,27 @@ export function holdBodyTime(request: IncomingMessage): () => void {
   return () => setLimit(request, bodyMs);
 }
 
-/** The bytes of a body that may take long; each stretch has time of its own. */
+/**
+ * The bytes of a body that may take long; each stretch has time of its own.
+ * @throws ServiceError bad_request where the sender left in the middle, as visitors do who go on to another page
+ */
 export async function* receiveSlowly(request: IncomingMessage): AsyncGenerator<Uint8Array> {
   setLimit(request, stallMs);
-  // The request outlives its body: an answer is still to come.
-  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
-    setLimit(request, stallMs);
-    if (chunk instanceof Uint8Array) yield chunk;
+  try {
+    // The request outlives its body: an answer is still to come.
+    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+      setLimit(request, stallMs);
+      if (chunk instanceof Uint8Array) yield chunk;
+    }
+  } catch (error) {
+    // What a reader throws comes this way, too, and is what the answer is about.
+    throw error === request.errored ? cutShort() : error;
   }
+}
+
+/** What is said of a body whose sender left in the middle. No one hears it: the connection is gone. */
+export function cutShort(): ServiceError {
+  return new ServiceError('bad_request', 'The connection ended before the whole body had arrived.');
 }
 
 /** What is left of a refused body is let in for a moment, and thrown away. */

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { serveFileInTurn } from '../../src/http/file-turns.ts';
-import { limitBodyTime } from '../../src/http/receive-time.ts';
+import { limitBodyTime, receiveSlowly } from '../../src/http/receive-time.ts';
 
 const bodyMs = 30_000;
 let server: Server;
@@ -77,6 +77,24 @@ it('a body that came with its head is given no timer, nor is a connection that h
   await nextTurn();
   await nextTurn();
   expect(vi.getTimerCount()).toBe(0);
+});
+
+it('a file whose sender leaves is refused as one that did not come, and not as a fault', async () => {
+  const sender = post('half', 8);
+  await until(() => requests.length === 1);
+  const body = receiveSlowly(requests[0]!);
+  await body.next();
+  const rest = body.next().catch((error: unknown) => error);
+  sender.destroy();
+  expect(await rest).toMatchObject({ name: 'ServiceError', code: 'bad_request' });
+});
+
+it('what the reader of a file finds wrong stays what is wrong', async () => {
+  post('half', 8);
+  await until(() => requests.length === 1);
+  const body = receiveSlowly(requests[0]!);
+  await body.next();
+  await expect(body.throw(new Error('too large'))).rejects.toThrow('too large');
 });
 
 it('a file that waits for its turn has half a minute from when it is read', async () => {
