@@ -8,7 +8,7 @@ import { socketPath, visitorApiPrefix } from '../protocol/codes.ts';
 import { ServiceError } from '../services/core/errors.ts';
 import { countRequest } from '../services/core/metrics.ts';
 import type { Service } from '../services/service.ts';
-import { createBurstCounter, tooManyAtOnce } from './bursts.ts';
+import { createBurstCounter, isOpenEnded, limitPieces, tooManyAtOnce } from './bursts.ts';
 import { endConnection } from './client-error.ts';
 import { commonHeaderList } from './common-headers.ts';
 import { setCorsHeaders, sendPreflight, isVisitorPath } from './cors.ts';
@@ -76,8 +76,9 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
       ctx.remove('Cache-Control');
       sendError(ctx, error, requestId, log);
     }
-    // Its connection is closed then: who would ask once more on it had to ask again elsewhere.
-    if (goingAway) ctx.res.shouldKeepAlive = false;
+    // Its connection is closed then: who would ask once more on it had to ask again elsewhere. And what still comes of a body
+    // in chunks, however many, is read no further.
+    if (goingAway || isOpenEnded(ctx.req)) ctx.res.shouldKeepAlive = false;
     sendAnswer(ctx, common);
     countRequest(
       service.metrics,
@@ -153,6 +154,7 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
       if (verdict === 'refuse') endConnection(request.socket, tooManyAtOnce());
       if (verdict !== 'serve') return;
       limitBodyTime(request);
+      limitPieces(request);
       request.url = pathOfTarget(request.url ?? '/');
       void callback(request, response);
     },

@@ -1,12 +1,11 @@
-// What a caller sends much of in one go: requests, which Node hands over in one turn of the loop, and names in a query.
-// Owns how many requests are begun and what is said of the others, and that a query is read once. Must not test what a
-// limit counts.
+// What a caller makes much of with few bytes: requests, which Node hands over in one turn of the loop, pieces of a body,
+// and names in a query. Owns how many are taken and what is said of the others. Must not test what a limit counts.
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { maxAtOnce } from '../../src/http/bursts.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
-import { createOrganization } from '../helpers/fixtures.ts';
-import { exchange, requestBytes, send } from '../helpers/raw-http.ts';
+import { createOrganization, createVisitor } from '../helpers/fixtures.ts';
+import { exchange, type HeaderPairs, requestBytes, send } from '../helpers/raw-http.ts';
 import { checkReply } from '../helpers/rest-checks.ts';
 
 let app: TestApp;
@@ -58,6 +57,44 @@ it('counts each connection alone, and each turn anew', async () => {
     [1, 2, 3, 4].map(() => exchange(app.url, pieceOf(maxAtOnce, true), { wanted: maxAtOnce + 1 })),
   );
   for (const replies of each) expect(replies).toHaveLength(maxAtOnce);
+});
+
+/** A body in chunks of so many bytes, `count` of them, as JSON that says nothing. */
+function bodyInChunks(path: string, headers: HeaderPairs, count: number, bytes: number): Buffer {
+  const json = `{"x":"${'x'.repeat(count * bytes - 8)}"}`;
+  const chunks = Array.from({ length: count }, (_, index) => json.slice(index * bytes, (index + 1) * bytes));
+  const head = requestBytes(app.url, {
+    method: 'POST',
+    path,
+    headers: [
+      ...headers,
+      ['Connection', 'keep-alive'],
+      ['Content-Type', 'application/json'],
+      ['Transfer-Encoding', 'chunked'],
+    ],
+  });
+  const body = chunks.map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`).join('');
+  return Buffer.concat([head, Buffer.from(body)]);
+}
+
+it('takes a body in many chunks, and none in thousands that are next to nothing', async () => {
+  const { application } = await createOrganization(app, 'chunks');
+  const headers = Object.entries(createVisitor(app, application).headers);
+  const conversations = '/api/v1/conversations';
+  // One that lies across two reads of the connection comes as two pieces.
+  const whole = Buffer.concat([bodyInChunks(conversations, headers, 3_000, 17), Buffer.from('0\r\n\r\n')]);
+  expect((await exchange(app.url, whole)).map(({ status }) => status)).toEqual([201]);
+  const refused = await exchange(app.url, bodyInChunks(conversations, headers, 3_000, 15), { wanted: 2 });
+  expect(refused.map(({ status }) => status)).toEqual([400]);
+  expect(refused[0]?.body.message).toContain('chunks');
+});
+
+it('reads a body in chunks no further once it has answered', async () => {
+  for (const path of ['/nowhere', '/api/v1/conversations', '/api/v1/files']) {
+    // As long as the body goes on, the connection would be kept.
+    const replies = await exchange(app.url, bodyInChunks(path, [], 10, 100), { wanted: 2 });
+    expect(replies.map(({ headers }) => headers.get('connection'))).toEqual(['close']);
+  }
 });
 
 it('looks at each name of a query once, however many there are', async () => {
