@@ -102,11 +102,13 @@ export async function flush(core: OutboxCore): Promise<void> {
   } catch (thrown) {
     const error = asSdkError(thrown);
     if (isRetryable(error)) {
+      // First what is wrong: a page says of the time that is to be waited what for.
+      core.report_(error);
       const wait = (error.retryAfter ?? 0) * 1000;
       if (wait) waitUntil(core, env.now() + wait);
       core.cancelRetry_ = env.after(wait || backoff(core.failures_, env), () => void flush(core));
       core.failures_ += 1;
-      return core.report_(error);
+      return;
     }
     const failure = { ...error, message: error.message };
     onFailed(core, entry.key, failure);

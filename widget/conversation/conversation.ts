@@ -340,11 +340,19 @@ export class Conversation {
     // The browser knows of a lost network long before a connection does.
     for (const type of ['online', 'offline'])
       window.addEventListener(type, () => this.#notices.update(this.#state), { signal });
-    return api.on('message', (message) => {
-      if (!this.#state.open) return;
-      const name = message.own ? i18n.words.you : message.senderName;
-      this.#liveRegion.announce(i18n.interpolate(i18n.words.said, { name, text: textOf(message) }));
-    });
+    const undo = [
+      api.on('error', ({ code, status = 0 }) => {
+        if (code === 'network' || status >= 500) this.#notices.setReached(false);
+        else if (status > 0) this.#notices.setReached(true);
+      }),
+      api.on('message:sent', () => this.#notices.setReached(true)),
+      api.on('message', (message) => {
+        if (!this.#state.open) return;
+        const name = message.own ? i18n.words.you : message.senderName;
+        this.#liveRegion.announce(i18n.interpolate(i18n.words.said, { name, text: textOf(message) }));
+      }),
+    ];
+    return () => undo.forEach((step) => step());
   }
 }
 

@@ -76,12 +76,22 @@ function live({ api, shell, makeFrame, clock }: Means, first: Panel): void {
   let frame = first;
   const drafts = createDrafts({ ...options, mayStore: (state) => !contact.shouldAsk(state) }, api.getState());
   let room = new Conversation({ api, shell, frame, sound, contact, drafts, now: clock.now });
-  const { reset } = api;
+  const { reset, openConversation } = api;
   Object.assign(api, {
     reset: () => {
       // One who has no id yet can have written something, too.
       room.forget();
       return reset();
+    },
+    openConversation: async (id: string | null) => {
+      try {
+        return await openConversation(id);
+      } catch (error) {
+        // What is not there would stay open: an empty view, in which nothing can be sent.
+        const isOpen = api.getState().conversationId === id;
+        if (isOpen && asSdkError(error).code === 'not_found') await openConversation(null);
+        throw error;
+      }
     },
   });
   let withdrawn = false;

@@ -9,6 +9,8 @@ export interface Notices {
   update(state: SdkState): void;
   /** The service has turned this page away: nothing goes out by itself, until it is let in again. */
   setWithdrawn(withdrawn: boolean): void;
+  /** A message could not be brought to the service, or one has been: that tells it where there is no connection yet. */
+  setReached(reached: boolean): void;
   /** Shows what went wrong, until something else happens. */
   showError(text: string): void;
   stop(): void;
@@ -23,6 +25,7 @@ export function createNotices(speech: I18n, announce: (text: string) => void): N
   let withdrawn = false;
   /** The connection was lost, and is not back: that it is tried again changes nothing. */
   let lost = false;
+  let reached = true;
   let heard: SdkState['connection'] = 'idle';
   let timer: ReturnType<typeof setTimeout> | undefined;
   let shown: unknown[] = [];
@@ -33,14 +36,16 @@ export function createNotices(speech: I18n, announce: (text: string) => void): N
     const { config, connection, retryAt, conversationId, messages } = next;
     if (connection !== heard && connection !== 'connecting') lost = connection === 'offline';
     heard = connection;
+    const unreached = !reached && messages.some((one) => one.state === 'sending');
     const wait = retryAt === null ? 0 : Math.ceil((retryAt - Date.now()) / 1_000);
     const behavior = config?.behavior;
     if (trouble !== '') show('trouble', [trouble]);
-    else if (wait > 0) {
+    // A service that is out of order says when to come back, too: that is none of the visitor's doing.
+    else if (wait > 0 && reached) {
       show('limited', [speech.interpolate(words.limited, { time: speech.seconds(wait) })]);
       timer = setTimeout(() => state !== null && update(state), 1_000);
     } else if (withdrawn) show('withdrawn', [words.withdrawn]);
-    else if (lost || !navigator.onLine) show('offline', [words.offline]);
+    else if (lost || unreached || !navigator.onLine) show('offline', [words.offline]);
     else if (behavior?.isOpen === false && (conversationId === null || !messages.some(({ own }) => !own))) {
       const opens =
         behavior.nextOpenAt === null
@@ -76,6 +81,10 @@ export function createNotices(speech: I18n, announce: (text: string) => void): N
       withdrawn = next;
       // One way or the other, the service has answered.
       lost = false;
+      if (state !== null) update(state);
+    },
+    setReached: (next) => {
+      reached = next;
       if (state !== null) update(state);
     },
     showError: (text) => {
