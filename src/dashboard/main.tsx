@@ -1,5 +1,4 @@
 // Begins: colours, language, session; then draws the page of a member, or the sign-in.
-import { signal } from '@preact/signals';
 import { render, type ComponentType, type JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { session } from './api.ts';
@@ -14,17 +13,7 @@ import { applyTheme } from './theme.ts';
 import { Toasts, toast } from './ui/toast.tsx';
 import { loadLanguage, t, withWords } from './words.ts';
 
-/** The link to a password of one's own that was opened; null: none was. */
-const invitation = signal<{ readonly link: PasswordLink; readonly token: string } | null>(null);
-
 function App(): JSX.Element | null {
-  if (invitation.value !== null)
-    return (
-      <>
-        <LazyInvitation {...invitation.value} />
-        <Toasts />
-      </>
-    );
   if (session.value === undefined) return <p class="starting">{t('loading')}</p>;
   const isOut = session.value === null;
   const inSettings = route.value.page === 'settings';
@@ -143,11 +132,16 @@ function renewPush(): void {
 
 /** Draws the page behind the link of an invitation or of a forgotten password, and nothing of the desk behind it. */
 async function beginInvitation(link: PasswordLink, token: string): Promise<void> {
-  invitation.value = { link, token };
   // As below: the token must not stay in the address.
   history.replaceState(null, '', location.pathname + location.search);
   await loadLanguage();
-  render(<App />, document.body);
+  render(
+    <>
+      <LazyInvitation link={link} token={token} />
+      <Toasts />
+    </>,
+    document.body,
+  );
 }
 
 async function begin(): Promise<void> {
