@@ -1,5 +1,6 @@
 // Owns one message: who and when, the text, what became of it, and what can be done with it.
 import type { JSX } from 'preact';
+import { refusalMessage } from '../../desk/desk-context.ts';
 import type { ShownMessage } from '../../desk/desk-state.ts';
 import { sanitizeLine } from '../../desk/sanitize-line.ts';
 import { dayOf } from '../../desk/time.ts';
@@ -10,7 +11,7 @@ import { IconButton } from '../ui/button.tsx';
 import { Icon, type IconName } from '../ui/icon.tsx';
 import { memo } from '../ui/memo.ts';
 import { partOf, usePart } from '../ui/on-use.ts';
-import { t, withWords } from '../words.ts';
+import { say, t, withWords } from '../words.ts';
 import { drawMailMarks } from './order-marks.tsx';
 import { RichContent } from './rich-content.tsx';
 import { dayLabel, fullTime, timeOfDay } from './times.ts';
@@ -159,7 +160,7 @@ function Marks({ message, seen, chosen, kind }: MessageProps & { readonly kind: 
       </span>,
     );
   if (state === 'failed') {
-    const reason = sanitizeLine(message.error?.message ?? '');
+    const reason = message.error === undefined ? '' : refusalMessage(message.error, say);
     marks.push(
       <span key="failed" class="bad">
         {t('notSent')} {reason}{' '}

@@ -6,8 +6,9 @@ import type { OrganizationDetail } from '../../protocol/entities.ts';
 import { Button } from '../ui/button.tsx';
 import { Checkbox, Field, Select } from '../ui/field.tsx';
 import { toast } from '../ui/toast.tsx';
+import { useFirstWrong } from './first-wrong.ts';
 import { Await, useRest } from './parts.tsx';
-import { problemOf, rest } from './rest.ts';
+import { fieldTexts, problemOf, rest } from './rest.ts';
 import { useUnsavedGuard } from './unsaved.tsx';
 import { figure, s } from './words.ts';
 
@@ -26,7 +27,9 @@ export function Escalation({ first }: { readonly first: readonly Step[] }): JSX.
   const [saved, setSaved] = useState(first);
   const [steps, setSteps] = useState(first);
   const [problem, setProblem] = useState('');
+  const [errors, setErrors] = useState<Readonly<Record<string, string>>>({});
   const [busy, setBusy] = useState(false);
+  const ref = useFirstWrong<HTMLDivElement>(errors);
   const unsaved = JSON.stringify(steps) !== JSON.stringify(saved);
   useUnsavedGuard(unsaved);
   const set = (index: number, change: Partial<Step>): void =>
@@ -34,6 +37,7 @@ export function Escalation({ first }: { readonly first: readonly Step[] }): JSX.
   const save = async (): Promise<void> => {
     setBusy(true);
     setProblem('');
+    setErrors({});
     try {
       const { organization } = await rest<{ organization: OrganizationDetail }>(
         'PATCH',
@@ -44,7 +48,9 @@ export function Escalation({ first }: { readonly first: readonly Step[] }): JSX.
       setSteps(organization.escalation);
       toast(s('saved'), 'good');
     } catch (error) {
-      setProblem(problemOf(error));
+      const texts = fieldTexts(error);
+      setErrors(texts);
+      if (Object.keys(texts).length === 0) setProblem(problemOf(error));
     } finally {
       setBusy(false);
     }
@@ -52,12 +58,16 @@ export function Escalation({ first }: { readonly first: readonly Step[] }): JSX.
   return (
     <Await of={members}>
       {(colleagues) => (
-        <div class="form">
+        <div class="form" ref={ref}>
           {steps.map((step, index) => (
             <OneStep
               key={index}
               number={index + 1}
               step={step}
+              wrong={{
+                minutes: errors[`escalation.${index}.afterMinutes`],
+                ways: errors[`escalation.${index}.ways`],
+              }}
               members={colleagues.members}
               onChange={(change) => set(index, change)}
               onRemove={() => setSteps(steps.filter((_, at) => at !== index))}
@@ -89,12 +99,14 @@ export function Escalation({ first }: { readonly first: readonly Step[] }): JSX.
 interface OneStepProps {
   readonly number: number;
   readonly step: Step;
+  /** What is wrong with it. */
+  readonly wrong: { readonly minutes: string | undefined; readonly ways: string | undefined };
   readonly members: Members['members'];
   readonly onChange: (change: Partial<Step>) => void;
   readonly onRemove: () => void;
 }
 
-function OneStep({ number, step, members, onChange, onRemove }: OneStepProps): JSX.Element {
+function OneStep({ number, step, wrong, members, onChange, onRemove }: OneStepProps): JSX.Element {
   const toggle = (way: Way, on: boolean): void =>
     onChange({ ways: notificationWays.filter((one) => (one === way ? on : step.ways.includes(one))) });
   return (
@@ -102,6 +114,7 @@ function OneStep({ number, step, members, onChange, onRemove }: OneStepProps): J
       <legend>{s('stepNumber', { n: figure(number) })}</legend>
       <Field
         label={s('stepAfter')}
+        error={wrong.minutes}
         type="number"
         min={1}
         max={escalationLimits.minutes}
@@ -126,6 +139,11 @@ function OneStep({ number, step, members, onChange, onRemove }: OneStepProps): J
           onChange={(on) => toggle(way, on)}
         />
       ))}
+      {wrong.ways === undefined ? null : (
+        <p class="problem" role="alert">
+          {wrong.ways}
+        </p>
+      )}
       <Button onClick={onRemove}>{s('remove')}</Button>
     </fieldset>
   );

@@ -1,4 +1,5 @@
-// Owns which text stands for what the server says of a single field. What is not known here stands in the server's own words.
+// Owns which text stands for what the server says: of a single field, and of what concerns none. What is not known here stands
+// in the server's own words.
 import type { SettingsWords } from './languages/en.ts';
 
 /** A text of the settings, or the one of the common dictionary that the page of an invitation has, too. */
@@ -25,17 +26,53 @@ const known: readonly (readonly [sentence: RegExp, word: Word])[] = [
   [/^must have at least (\d+) items/, 'fieldWords'],
   [/^must be in the future, and at most (\d+) days/, 'fieldDays'],
   [/^must be (?<list>\w+:\w+, .+)$/, 'fieldNames'],
+  [/^must be a time from/, 'fieldTime'],
+  [/^is the same as open/, 'fieldSameTime'],
+  [/^must be another time than from/, 'fieldOtherTime'],
+  [/^must be like smtp:/, 'fieldMailServer'],
+  [/^can't be read: /, 'fieldFile'],
+  [/^may name a person \((?<list>.+)\): /, 'fieldPerson'],
 ];
 
-/** The text that stands for what is wrong with a field; null: there is none. @param message the server's sentence */
-export function fieldProblem(
-  message: string,
-): { readonly word: Word; readonly n: number; readonly list: string } | null {
-  for (const [sentence, word] of known) {
+/** The same for what concerns no field. */
+const refusals: readonly (readonly [sentence: RegExp, word: keyof SettingsWords])[] = [
+  [
+    /^There is a (?:canned reply with the shortcut|member|tag) (?<list>.+?) (?:in this organization )?already/,
+    'refusedTaken',
+  ],
+  [/^The domain (?<list>.+) is registered for this application already/, 'refusedTaken'],
+  [/^This is the last admin /, 'refusedLastAdmin'],
+  [/^Set up your own second factor first/, 'refusedOwnFactor'],
+  [/^At most \d+ crawls /, 'refusedReading'],
+  [/^A crawl for this application is under way/, 'refusedReading'],
+  [/^(?:\w+ \w+ has at|Pushes go to at|At) most (\d+) /, 'refusedMost'],
+  [/^The key is revoked or over/, 'refusedKey'],
+  [/^The secret before this one still signs/, 'refusedSecret'],
+  [/^The webhook is switched off/, 'refusedWebhook'],
+  [/^It can't be sent: no mail server is configured/, 'mailNone'],
+  [/belongs to another application/, 'refusedAddress'],
+];
+
+type Known<W> = { readonly word: W; readonly n: number; readonly list: string } | null;
+
+/** The first of a table whose sentence it is. */
+function find<W>(table: readonly (readonly [sentence: RegExp, word: W])[], message: string): Known<W> {
+  for (const [sentence, word] of table) {
     const found = sentence.exec(message);
     if (found === null) continue;
-    const list = (found.groups?.['list'] ?? '').replace(' or ', ', ');
+    const list = found.groups?.['list'] ?? '';
     return { word, n: list === '' ? Number(found[1] ?? 0) : 0, list };
   }
   return null;
+}
+
+/** The text that stands for what is wrong with a field; null: there is none. @param message the server's sentence */
+export function fieldProblem(message: string): Known<Word> {
+  const found = find(known, message);
+  return found?.word === 'fieldNames' ? { ...found, list: found.list.replace(' or ', ', ') } : found;
+}
+
+/** The text that stands for why something was refused that is of no field; null: there is none. @param message as above */
+export function refusal(message: string): Known<keyof SettingsWords> {
+  return find(refusals, message);
 }

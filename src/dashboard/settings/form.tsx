@@ -2,12 +2,11 @@
 // Nothing that was written is lost when saving fails.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { t } from '../words.ts';
 import { Button } from '../ui/button.tsx';
 import { Checkbox, Field, Select, TextArea } from '../ui/field.tsx';
-import { fieldProblem } from './field-problems.ts';
+import { useFirstWrong } from './first-wrong.ts';
 import { sayDone } from './parts.tsx';
-import { problemOf, RestError } from './rest.ts';
+import { fieldTexts, problemOf } from './rest.ts';
 import { useUnsavedGuard } from './unsaved.tsx';
 import { s, type SettingsWord } from './words.ts';
 
@@ -106,14 +105,6 @@ function toBody(fields: readonly FieldSpec[], values: Values): object {
   );
 }
 
-/** What the server says of a field, in the reader's language where it is known in it. */
-function problemInWords(message: string): string {
-  const known = fieldProblem(message);
-  if (known === null) return message;
-  const { word, n, list } = known;
-  return word === 'passwordCommon' ? t(word) : s(word, { n, list });
-}
-
 /** The field that the server's path is about, or an item of what was written in it; undefined: none of the form. */
 function fieldAt(fields: readonly FieldSpec[], path: string): FieldSpec | undefined {
   return fields.find(({ path: own, sentAs = own }) => path === sentAs || path.startsWith(`${sentAs}.`));
@@ -128,6 +119,7 @@ export function Form(props: FormProps): JSX.Element {
   const [busy, setBusy] = useState(false);
   const unsaved = fields.some(({ path }) => values[path] !== saved[path]);
   useUnsavedGuard(unsaved, guard);
+  const ref = useFirstWrong<HTMLFormElement>(errors);
   const set = (path: string, value: string | boolean): void => {
     const next = { ...values, [path]: value };
     setValues(next);
@@ -144,19 +136,20 @@ export function Form(props: FormProps): JSX.Element {
       else setSaved(values);
       sayDone(submit);
     } catch (error) {
-      const details = error instanceof RestError ? error.details : [];
-      const known = details.flatMap(({ path, message }): (readonly [string, string])[] => {
+      const texts = Object.entries(fieldTexts(error));
+      const known = texts.flatMap(([path, text]): (readonly [string, string])[] => {
         const field = fieldAt(fields, path);
-        return field === undefined ? [] : [[field.path, problemInWords(message)]];
+        return field === undefined ? [] : [[field.path, text]];
       });
       setErrors(Object.fromEntries(known));
-      if (known.length === 0 || known.length < details.length) setProblem(problemOf(error));
+      if (known.length === 0 || known.length < texts.length) setProblem(problemOf(error));
     } finally {
       setBusy(false);
     }
   };
   return (
     <form
+      ref={ref}
       class="form"
       noValidate
       onSubmit={(event) => {

@@ -130,7 +130,11 @@ function Documents({ application }: OfApplication): JSX.Element {
             type="file"
             multiple
             accept=".pdf,.docx,.md,.markdown,.txt,.html,.htm"
-            onChange={(event) => void addFiles([...(event.currentTarget.files ?? [])])}
+            onChange={({ currentTarget }) => {
+              void addFiles([...(currentTarget.files ?? [])]);
+              // The same file, mended, can be chosen again.
+              currentTarget.value = '';
+            }}
           />
         </label>
         <p class="hint" role="status">

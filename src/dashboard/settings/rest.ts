@@ -3,7 +3,8 @@ import { visitorApiPrefix } from '../../protocol/codes.ts';
 import { refusalMessage } from '../../desk/desk-context.ts';
 import { checkRights } from '../rights.ts';
 import { serverAddress } from '../router.ts';
-import { say } from '../words.ts';
+import { say, t } from '../words.ts';
+import { fieldProblem, refusal } from './field-problems.ts';
 import { s } from './words.ts';
 
 export interface Detail {
@@ -83,10 +84,28 @@ function errorBody(answer: unknown): ErrorBody {
   return typeof answer === 'object' && answer !== null ? answer : {};
 }
 
+/** What the server says of a field, in the reader's language; null: it is not known in it. */
+function fieldText(message: string): string | null {
+  const known = fieldProblem(message);
+  if (known === null) return null;
+  const { word, n, list } = known;
+  return word === 'passwordCommon' ? t(word) : s(word, { n, list });
+}
+
+/** What the server says of each field, by its path: in the reader's language where it is known in it. */
+export function fieldTexts(error: unknown): Readonly<Record<string, string>> {
+  if (!(error instanceof RestError)) return {};
+  return Object.fromEntries(error.details.map(({ path, message }) => [path, fieldText(message) ?? message]));
+}
+
 /** What went wrong, for a person. */
 export function problemOf(error: unknown): string {
-  if (error instanceof RestError)
-    // What was written is still there, which the desk's own sentence does not say.
-    return error.code === 'network' ? error.message : refusalMessage(error, say);
-  return error instanceof Error ? error.message : String(error);
+  if (!(error instanceof RestError)) return error instanceof Error ? error.message : String(error);
+  // What was written is still there, which the desk's own sentence does not say.
+  if (error.code === 'network') return error.message;
+  const fields = error.details.map(({ message }) => fieldText(message));
+  // The server's sentence calls a field by its path, which the page has no name for.
+  if (fields.length > 0 && !fields.includes(null)) return [...new Set(fields)].join(' ');
+  const known = refusal(error.message);
+  return known === null ? refusalMessage(error, say) : s(known.word, { n: known.n, list: known.list });
 }

@@ -7,6 +7,7 @@ import { go, hrefOf, route } from '../router.ts';
 import css from '../styles/settings.css';
 import { adopt } from '../ui/adopt.ts';
 import '../ui/form-look.ts';
+import { useKeptFocus } from './kept-focus.ts';
 import { LeaveQuestion } from './unsaved.tsx';
 import { loadSettingsWords, s } from './words.ts';
 import { checkRightsAgain } from '../rights.ts';
@@ -87,6 +88,8 @@ interface OpenPageProps extends SettingsPageProps {
 function OpenPage({ page, rest, readOnly }: OpenPageProps): JSX.Element {
   const [Page, setPage] = useState<ComponentType<SettingsPageProps> | null>(null);
   const [failed, setFailed] = useState(false);
+  const ref = useRef<HTMLElement>(null);
+  useKeptFocus(ref);
   useEffect(() => {
     let gone = false;
     const untitle = titlePage(page.title());
@@ -102,7 +105,7 @@ function OpenPage({ page, rest, readOnly }: OpenPageProps): JSX.Element {
     };
   }, [page]);
   return (
-    <main class="settings-page">
+    <main class="settings-page" ref={ref}>
       <header>
         <button
           type="button"

@@ -144,6 +144,7 @@ export function Select<T extends string>(props: SelectProps<T>): JSX.Element {
         name={props.name}
         value={props.value}
         disabled={props.disabled}
+        aria-invalid={isWrong(props)}
         aria-describedby={describedBy(id, props)}
         onChange={(event) => {
           const chosen = props.options[event.currentTarget.selectedIndex];

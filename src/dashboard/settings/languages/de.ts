@@ -402,4 +402,21 @@ export const words: SettingsWords = {
   fieldWords: 'Mindestens {n} Wörter in jeder Zeile, durch Kommas getrennt.',
   fieldDays: 'Von 1 bis {n} Tagen.',
   fieldNames: 'Schreiben Sie Namen aus dieser Liste, durch Kommas getrennt: {list}.',
+  fieldTime: 'Schreiben Sie eine Uhrzeit wie 09:30.',
+  fieldSameTime: 'Öffnet und schließt zur selben Zeit. Für einen ganzen Tag schreiben Sie 00:00 und 24:00.',
+  fieldOtherTime: 'Schreiben Sie eine andere Zeit als die erste.',
+  fieldMailServer: 'Schreiben Sie es wie smtp://user:password@mail.example.com:587 oder smtps://….',
+  fieldFile: 'Lässt sich nicht lesen. Speichern Sie es neu als PDF, DOCX oder Text in UTF-8.',
+  fieldPerson:
+    'Das nennt vielleicht eine Person: {list}. Nehmen Sie es heraus, oder bestätigen Sie, dass Sie es gelesen haben.',
+  refusedTaken: '{list} gibt es schon. Wählen Sie etwas anderes.',
+  refusedMost: 'Es kann höchstens {n} geben. Entfernen Sie zuerst, was nicht gebraucht wird.',
+  refusedLastAdmin: 'Das ist der letzte Admin. Machen Sie zuerst ein anderes Mitglied zum Admin.',
+  refusedOwnFactor:
+    'Richten Sie zuerst Ihren eigenen zweiten Faktor ein, in „Mein Konto“: Ohne einen würden Sie abgemeldet.',
+  refusedReading: 'Eine Website wird gerade gelesen. Warten Sie, bis das zu Ende ist, oder halten Sie es an.',
+  refusedKey: 'Dieser Schlüssel gilt nicht mehr. Machen Sie einen neuen.',
+  refusedSecret: 'Das Geheimnis davor gilt noch. Beenden Sie es zuerst.',
+  refusedWebhook: 'Der Webhook ist ausgeschaltet. Schalten Sie ihn zuerst ein.',
+  refusedAddress: 'Diese Adresse gehört zu einer anderen Anwendung.',
 };

@@ -413,6 +413,23 @@ export const words = {
   fieldWords: 'At least {n} words in each line, with commas between them.',
   fieldDays: 'From 1 to {n} days.',
   fieldNames: 'Write names of this list, with commas between them: {list}.',
+  fieldTime: 'Write a time such as 09:30.',
+  fieldSameTime: 'Opens and closes at the same time. For a whole day write 00:00 and 24:00.',
+  fieldOtherTime: 'Write another time than the first.',
+  fieldMailServer: 'Write it as smtp://user:password@mail.example.com:587 or smtps://….',
+  fieldFile: 'It can’t be read. Save it anew as PDF, DOCX or text in UTF-8.',
+  fieldPerson: 'This may name a person: {list}. Take it out, or confirm that you have read it.',
+  // What is refused that is of no field.
+  refusedTaken: '{list} is there already. Choose another.',
+  refusedMost: 'There can be at most {n}. Remove what is not used first.',
+  refusedLastAdmin: 'This is the last admin. Make another member an admin first.',
+  refusedOwnFactor:
+    'Set up your own second factor first, in “My account”: without one you would be signed out.',
+  refusedReading: 'A website is being read. Wait until that has ended, or stop it.',
+  refusedKey: 'This key is over. Make a new one.',
+  refusedSecret: 'The secret before this one still signs. End it first.',
+  refusedWebhook: 'The webhook is switched off. Switch it on first.',
+  refusedAddress: 'This address belongs to another application.',
 } as const satisfies Readonly<Record<string, Text>>;
 
 export type SettingsWords = Readonly<Record<keyof typeof words, Text>>;

@@ -1,0 +1,269 @@
+// What the settings say and do in a real browser when something is refused, and where the focus is after an act: in the
+// reader's language, at its field, and never nowhere.
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { fieldProblem, refusal } from '../../src/dashboard/settings/field-problems.ts';
+import { startApp, type TestApp } from '../helpers/app.ts';
+import { launchBrowser, openBrowserPage, type BrowserPage } from '../helpers/browser.ts';
+import { request } from '../helpers/client.ts';
+import { eventually } from '../helpers/eventually.ts';
+import {
+  createConversation,
+  createMember,
+  createOrganization,
+  createVisitor,
+  type TestMember,
+  type TestOrganization,
+} from '../helpers/fixtures.ts';
+
+let browser: Browser;
+let app: TestApp;
+let acme: TestOrganization;
+let ann: TestMember;
+const visits: BrowserPage[] = [];
+
+beforeAll(async () => {
+  browser = await launchBrowser();
+  app = await startApp({ realTime: true });
+  acme = await createOrganization(app, 'acme');
+  ann = await createMember(app, 'acme', 'admin', 'Ann');
+});
+afterAll(async () => {
+  await browser.close();
+  await app.stop();
+});
+afterEach(async () => {
+  for (const one of visits.splice(0)) await one.close();
+});
+
+/** Signs in by a link and opens a page of the settings. */
+async function visit(section: string, options: BrowserContextOptions = {}): Promise<Page> {
+  const { ticket } = await app.local('session.createLink', { memberId: ann.id });
+  const opened = await openBrowserPage(browser, `${app.url}/#sign-in=${ticket}`, options);
+  visits.push(opened);
+  const { page } = opened;
+  await page.locator('.app').waitFor();
+  await page.evaluate(`location.hash = '#/settings/${section}'`);
+  await page.locator('.settings-page h1').waitFor();
+  return page;
+}
+
+/** What has the focus, by its text or its name. */
+const focused = (page: Page): Promise<string> =>
+  page.evaluate<string>(`(({ tagName, name, textContent }) =>
+    tagName === 'BODY' ? 'nothing' : name || textContent)(document.activeElement)`);
+
+const admin = (method: string, path: string, body: object): ReturnType<typeof request> =>
+  request(app.url, method, `/api/v1/admin${path}`, { authorization: `Bearer ${ann.token}` }, body);
+
+describe('what is refused', () => {
+  it('is of no field, and has words of the reader’s', async () => {
+    const { domain } = acme.application;
+    const application = `/applications/${acme.application.id}`;
+    await ann.call('POST', '/tags', { name: 'late' });
+    await ann.call('POST', '/tags', { name: 'early' });
+    const { body: other } = await ann.call('POST', '/tags', { name: 'soon' });
+    await ann.call('POST', '/canned-replies', { shortcut: 'hi', content: 'Hello' });
+    const { body: hook } = await admin('POST', '/webhooks', { url: 'https://shop.example' });
+    await admin('PATCH', `/webhooks/${hook.webhook.id}`, { enabled: false });
+    await admin('POST', `/webhooks/${hook.webhook.id}/rotate`, {});
+    const { body: made } = await admin('POST', `${application}/keys`, {});
+    await request(app.url, 'DELETE', `/api/v1/admin${application}/keys/${made.key.id}`, {
+      authorization: `Bearer ${ann.token}`,
+    });
+    const answers = [
+      await admin('POST', '/members', {
+        name: 'A',
+        email: ann.email,
+        password: 'a new pass phrase',
+        role: 'admin',
+      }),
+      await ann.call('PATCH', `/tags/${other.tag.id}`, { name: 'late' }),
+      await ann.call('POST', '/canned-replies', { shortcut: 'hi', content: 'Hello' }),
+      await admin('POST', `${application}/domains`, { domain }),
+      await admin('PATCH', `/members/${ann.id}`, { role: 'operator' }),
+      await admin('PATCH', '/organization', { signIn: { secondFactor: 'all' } }),
+      await admin('POST', '/email/test', { to: 'a@b.example' }),
+      await admin('POST', `/webhooks/${hook.webhook.id}/test`, {}),
+      await admin('POST', `/webhooks/${hook.webhook.id}/rotate`, {}),
+      await admin('POST', `${application}/keys/${made.key.id}/rotate`, {}),
+    ];
+    const said = answers.map(({ status, body }) => [status, refusal(String(body.message))?.word]);
+    expect(said).toEqual([
+      [409, 'refusedTaken'],
+      [409, 'refusedTaken'],
+      [409, 'refusedTaken'],
+      [409, 'refusedTaken'],
+      [409, 'refusedLastAdmin'],
+      [409, 'refusedOwnFactor'],
+      [409, 'mailNone'],
+      [409, 'refusedWebhook'],
+      [409, 'refusedSecret'],
+      [409, 'refusedKey'],
+    ]);
+    // As the limits say it that are too far away to be reached here.
+    for (const [sentence, n] of [
+      ['An application has at most 50 domains. Remove some first.', 50],
+      ['A member has at most 20 tokens. Revoke one first.', 20],
+      ['Pushes go to at most 10 browsers of a member: remove one first.', 10],
+      ['At most 50 questions are kept with a heading: remove one first.', 50],
+    ] as const)
+      expect(refusal(sentence)).toMatchObject({ word: 'refusedMost', n });
+  });
+
+  it('is said in the reader’s language', async () => {
+    const page = await visit('members', { locale: 'de-DE' });
+    await page.getByLabel('Rolle von Ann').selectOption('operator');
+    await page
+      .locator('.toast')
+      .getByText('Das ist der letzte Admin. Machen Sie zuerst ein anderes Mitglied zum Admin.')
+      .waitFor();
+    expect(await page.getByLabel('Rolle von Ann').inputValue()).toBe('admin');
+  });
+
+  it('of a field has no name of the server’s in it, where no field of the page is that one', async () => {
+    const page = await visit('notifications', { locale: 'de-DE' });
+    await page.getByLabel('Jeden Tag Ruhe halten').check();
+    await page.getByLabel('Zeitzone').fill('Moon/Base');
+    await page.getByRole('button', { name: 'Speichern' }).click();
+    await page
+      .locator('.toast')
+      .getByText('Schreiben Sie eine Zeitzone wie Europe/Berlin oder UTC.')
+      .waitFor();
+    expect(await page.locator('.toast').allInnerTexts()).not.toContain('quietHours');
+  });
+});
+
+describe('a form that is refused', () => {
+  it('has the focus in the first field that is wrong', async () => {
+    const page = await visit('members');
+    const form = page.locator('form').filter({ has: page.getByLabel('Password') });
+    await form.getByLabel('Name').fill('Bea');
+    await form.getByLabel('Password').fill('a new pass phrase');
+    await form.getByRole('button').click();
+    await form.locator('[aria-invalid=true]').waitFor();
+    expect(await focused(page)).toBe('email');
+  });
+
+  it('of business hours says what is wrong at the time that is', async () => {
+    const page = await visit(`applications/${acme.application.id}`, { locale: 'de-DE' });
+    await page.getByLabel('Immer geöffnet').uncheck();
+    const hours = page.locator('.hours');
+    const tuesday = hours.getByRole('group', { name: 'Dienstag' });
+    await tuesday.getByLabel('Schließt').fill('5 pm');
+    await hours.getByRole('button', { name: 'Speichern' }).click();
+    await tuesday.getByText('Schreiben Sie eine Uhrzeit wie 09:30.').waitFor();
+    expect(await tuesday.getByLabel('Schließt').getAttribute('aria-invalid')).toBe('true');
+    expect(await page.evaluate('document.activeElement.value')).toBe('5 pm');
+    expect(await hours.locator('> .problem').textContent()).toBe('');
+    await hours.getByLabel('Tag').fill('2026-12-24');
+    await hours.getByRole('button', { name: 'Tag hinzufügen' }).click();
+    await hours.getByRole('group', { name: 'Donnerstag, 24. Dezember 2026' }).waitFor();
+  });
+
+  it('of steps says what is wrong at the step that is', async () => {
+    const page = await visit('organization');
+    const section = page.locator('.settings-section', { hasText: 'When no member accepts' });
+    await section.getByRole('button', { name: 'Add a step' }).click();
+    await section.getByLabel('After minutes').fill('0');
+    for (const way of ['Push', 'E-mail']) await section.getByLabel(way, { exact: true }).uncheck();
+    await section.getByRole('button', { name: 'Save' }).click();
+    const step = section.getByRole('group', { name: 'Step 1' });
+    await step.getByText('At least 1.').waitFor();
+    await step.getByText('Fill this in.').waitFor();
+    expect(await section.getByText('escalation.0').count()).toBe(0);
+  });
+
+  it('knows what the server says of hours, mail servers, files and replies', async () => {
+    const application = `/applications/${acme.application.id}`;
+    const monday = (open: string, close: string): object => ({
+      behavior: { businessHours: { week: { monday: [{ open, close }] } } },
+    });
+    const quietHours = { from: '22:00', to: '22:00', timezone: 'UTC' };
+    const answers = [
+      await admin('PATCH', application, monday('9', '17:00')),
+      await admin('PATCH', application, monday('09:00', '')),
+      await admin('PATCH', application, monday('09:00', '09:00')),
+      await ann.call('PUT', '/notifications', { quietHours }),
+      await admin('PATCH', '/email', { server: { url: 'mail.example', address: 'a@b.example' } }),
+      await admin('POST', `${application}/replies`, {
+        question: 'Who?',
+        reply: 'Call +49 170 1234567.',
+        settles: [],
+      }),
+    ];
+    const said = answers.flatMap(({ body }) =>
+      (body.details as { message: string }[]).map(({ message }) => fieldProblem(message)?.word),
+    );
+    expect(said).toEqual([
+      'fieldTime',
+      'fieldTime',
+      'fieldSameTime',
+      'fieldOtherTime',
+      'fieldMailServer',
+      'fieldPerson',
+    ]);
+  });
+});
+
+describe('the focus', () => {
+  it('is at the heading of its section when the row that had it is gone', async () => {
+    await ann.call('POST', '/tags', { name: 'Gone soon' });
+    const page = await visit('canned');
+    const row = page.getByRole('row').filter({ hasText: 'Gone soon' });
+    await row.getByRole('button', { name: 'Remove' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+    await row.waitFor({ state: 'detached' });
+    await eventually(async () => expect(await focused(page)).toBe('Tags'));
+  });
+
+  it('stays where it is when something else is gone', async () => {
+    await ann.call('POST', '/tags', { name: 'Gone too' });
+    const page = await visit('canned');
+    const row = page.getByRole('row').filter({ hasText: 'Gone too' });
+    const elsewhere = Promise.withResolvers<void>();
+    await page.route('**/staff/tags/*', async (route) => {
+      await elsewhere.promise;
+      await route.continue();
+    });
+    await row.getByRole('button', { name: 'Remove' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    // The question gives it back, a moment behind its going.
+    await eventually(async () => expect(await focused(page)).toBe('Remove'));
+    await page.getByLabel('Name').focus();
+    elsewhere.resolve();
+    await row.waitFor({ state: 'detached' });
+    expect(await focused(page)).toBe('name');
+  });
+});
+
+it('a file that was refused can be chosen again', async () => {
+  const page = await visit('knowledge');
+  const field = page.locator('input[type=file]');
+  await field.setInputFiles({ name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('a\0b') });
+  await page
+    .locator('.toast')
+    .getByText('a.txt: It can’t be read. Save it anew as PDF, DOCX or text in UTF-8.')
+    .waitFor();
+  // A browser tells of no change where the same file is chosen.
+  expect(await field.inputValue()).toBe('');
+});
+
+it('a message that is not sent says why in the reader’s language', async () => {
+  const id = await createConversation(createVisitor(app, acme.application), 'Soon closed');
+  await ann.call('POST', `/conversations/${id}/accept`, {});
+  const page = await visit('account', { locale: 'de-DE' });
+  await page.evaluate(`location.hash = '#/c/${id}'`);
+  const field = page.locator('[data-field=composer]');
+  await field.fill('Too late');
+  await page.locator('.standing.active').waitFor();
+  await page.context().setOffline(true);
+  await field.press('Enter');
+  await page.locator('.log .marks').getByText('Wird gesendet').waitFor();
+  await ann.call('POST', `/conversations/${id}/resolve`, {});
+  await page.context().setOffline(false);
+  const marks = page.locator('.log .marks');
+  await eventually(async () => expect(await marks.innerText()).toContain('Das Gespräch ist nicht aktiv.'));
+});
