@@ -20,6 +20,7 @@ import {
   authenticateVisitor,
 } from '../services/auth/authenticate.ts';
 import { assertMayHaveCookie, removedCookie, sessionCookie } from '../services/auth/session-cookie.ts';
+import { endReplacedSession } from '../services/auth/sessions.ts';
 import { takeExportSeat } from '../services/data/export-seats.ts';
 import { execute, executeInParts } from '../services/execute.ts';
 import { isLong } from '../services/handlers.ts';
@@ -152,6 +153,7 @@ function createServe({ name }: Route, service: Service, trustProxy: number): Ser
         ? await serveFileInTurn(ctx.req, actor.organizationId, run)
         : await run();
     const output = wantsCookie ? moveTokenToCookie(ctx, service, answer) : answer;
+    if (wantsCookie) await endReplacedSession(service, readCredentials(ctx, address));
     if (operation.sessionCookie === 'remove' && ctx.req.headers.cookie !== undefined)
       ctx.append('Set-Cookie', removedCookie(service, readCredentials(ctx, address)));
     const status = operation.status ?? 200;

@@ -105,6 +105,28 @@ describe('signing in with a cookie', () => {
     }
   });
 
+  it('ends the session that this browser had, and no other', async () => {
+    const [before, elsewhere] = [await signIn(), await signIn()];
+    const bea = await createMember(app, 'acme', 'operator', 'Bea');
+    const hers = { ...withPassword(), email: bea.email };
+    // Refused, or asked by another page: it stays.
+    const foreign = { cookie: before, origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' };
+    expect((await ask('POST', '/staff/session', foreign, hers)).status).toBe(403);
+    expect(
+      (await ask('POST', '/staff/session', { cookie: before }, { ...hers, password: 'no' })).status,
+    ).toBe(401);
+    expect(await whoAmI({ cookie: before })).toBe(200);
+    const reply = await ask('POST', '/staff/session', { cookie: before }, hers);
+    expect(reply.status).toBe(201);
+    expect(await Promise.all([before, elsewhere, given(reply)].map((cookie) => whoAmI({ cookie })))).toEqual([
+      401, 200, 200,
+    ]);
+    const { body } = await ann.call('GET', '/sessions');
+    expect(body.total).toBe(2);
+    // What is over is no hindrance.
+    expect((await ask('POST', '/staff/session', { cookie: before }, hers)).status).toBe(201);
+  });
+
   it('goes on with a second factor', async () => {
     const begun = await ann.call('POST', '/me/totp', { password: memberPassword });
     const secret = begun.body.totp.secret as string;

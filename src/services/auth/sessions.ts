@@ -9,6 +9,8 @@ import type { LocalActor } from '../core/actor.ts';
 import { scopeOfMember } from '../core/scopes.ts';
 import { mayUseHost } from './organization-host.ts';
 import { openSession, type MemberAccount } from './open-session.ts';
+import { toMemberActor, type Credentials } from './authenticate.ts';
+import { tokenFromCookie } from './session-cookie.ts';
 import { issueTicket, secondFactorNeeded, type PendingSignIn } from './second-factor-sign-in.ts';
 import { secondFactorMethods } from './second-factor.ts';
 import { ServiceError, notFound } from '../core/errors.ts';
@@ -257,6 +259,23 @@ export async function signOut(tx: Tx, call: MemberCall): Promise<{ success: true
     subject: `member:${call.actor.memberId}`,
   });
   return { success: true };
+}
+
+/**
+ * Ends the session of a cookie that a sign-in has just replaced: this browser can't use it any more, nor sign it out. The sign-in
+ * stands, whatever becomes of that.
+ * @param credentials of the request that signed in
+ */
+export async function endReplacedSession(service: Service, credentials: Credentials): Promise<void> {
+  const token = tokenFromCookie(service, credentials);
+  const found =
+    token === null ? null : await service.configCache.sessionByDigest(service.secrets.digest(token));
+  if (found === null) return;
+  const { address } = credentials;
+  const call = { service, actor: toMemberActor(found, null), address, contentLimit: 0 };
+  const scope = scopeOfMember(found.organization.id, found.member.id);
+  // Lost now, it ends in its time, as it would have before.
+  await service.engine.store.write(scope, (tx) => signOut(tx, call)).catch(() => undefined);
 }
 
 export async function issueStaffToken({ service, actor }: MemberCall): Promise<Output<'staff.token'>> {
