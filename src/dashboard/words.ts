@@ -19,11 +19,15 @@ interface LanguageFile {
   readonly desk: Dictionary;
 }
 
+/** What is said first, and where the rest is. */
+interface FirstLanguageFile extends LanguageFile {
+  /** What is seldom said. */
+  more(): Promise<LanguageFile>;
+}
+
 type Words = FirstWords & MoreWords;
 
-type Loaders = Readonly<Record<Language, () => Promise<LanguageFile>>>;
-
-const loaders: Loaders = {
+const loaders: Readonly<Record<Language, () => Promise<FirstLanguageFile>>> = {
   en: () => import('./languages/en.ts'),
   ar: () => import('./languages/ar.ts'),
   de: () => import('./languages/de.ts'),
@@ -35,23 +39,11 @@ const loaders: Loaders = {
   pt: () => import('./languages/pt.ts'),
 };
 
-/** What is seldom said, in the same languages. */
-const moreLoaders: Loaders = {
-  en: () => import('./languages/more/en.ts'),
-  ar: () => import('./languages/more/ar.ts'),
-  de: () => import('./languages/more/de.ts'),
-  es: () => import('./languages/more/es.ts'),
-  fr: () => import('./languages/more/fr.ts'),
-  it: () => import('./languages/more/it.ts'),
-  nl: () => import('./languages/more/nl.ts'),
-  pl: () => import('./languages/more/pl.ts'),
-  pt: () => import('./languages/more/pt.ts'),
-};
-
 /** The language that is spoken: set once, before anything is drawn. */
 export const locale: { language: Language; tag: string } = { language: 'en', tag: 'en' };
 let words: Dictionary = {};
 let sentences: Dictionary = {};
+let loadMore: FirstLanguageFile['more'];
 
 function spoken(dictionary: Dictionary, key: string, values?: Values): string {
   const text = dictionary[key];
@@ -102,7 +94,9 @@ export async function loadLanguage(): Promise<void> {
   const { language, tag } = wanted();
   locale.language = language;
   locale.tag = tag;
-  take(await loaders[language]());
+  const first = await loaders[language]();
+  loadMore = first.more;
+  take(first);
   document.documentElement.lang = tag;
   document.documentElement.dir = isRightToLeft(language) ? 'rtl' : 'ltr';
 }
@@ -116,7 +110,7 @@ let more: Promise<void> | null = null;
 
 /** Loads what is seldom said; once, and again where that failed. */
 function loadMoreWords(): Promise<void> {
-  more ??= moreLoaders[locale.language]().then(take, (error: unknown) => {
+  more ??= loadMore().then(take, (error: unknown) => {
     more = null;
     throw error;
   });

@@ -258,3 +258,6 @@ export const desk: Readonly<Record<FirstText, Text>> = {
   priorityUrgent: 'عاجلة',
   writeAnswer: 'اكتب إجابة',
 };
+
+/** What is seldom said. */
+export const more = () => import('./more/ar.ts');

@@ -228,3 +228,6 @@ export const desk: Readonly<Record<FirstText, Text>> = {
   priorityUrgent: 'Dringend',
   writeAnswer: 'Antwort schreiben',
 };
+
+/** What is seldom said. */
+export const more = () => import('./more/de.ts');

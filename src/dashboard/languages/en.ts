@@ -170,3 +170,6 @@ export type FirstWords = Readonly<Record<keyof typeof words, Text>>;
 
 /** The sentences of the model. */
 export const desk: Readonly<Record<FirstText, Text>> = deskTexts;
+
+/** What is seldom said. */
+export const more = () => import('./more/en.ts');

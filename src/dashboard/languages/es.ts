@@ -230,3 +230,6 @@ export const desk: Readonly<Record<FirstText, Text>> = {
   priorityUrgent: 'Urgente',
   writeAnswer: 'escribir una respuesta',
 };
+
+/** What is seldom said. */
+export const more = () => import('./more/es.ts');

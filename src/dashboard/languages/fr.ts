@@ -228,3 +228,6 @@ export const desk: Readonly<Record<FirstText, Text>> = {
   priorityUrgent: 'Urgente',
   writeAnswer: 'écrire une réponse',
 };
+
+/** What is seldom said. */
+export const more = () => import('./more/fr.ts');

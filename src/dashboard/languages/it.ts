@@ -231,3 +231,6 @@ export const desk: Readonly<Record<FirstText, Text>> = {
   priorityUrgent: 'Urgente',
   writeAnswer: 'scrivi una risposta',
 };
+
+/** What is seldom said. */
+export const more = () => import('./more/it.ts');

@@ -228,3 +228,6 @@ export const desk: Readonly<Record<FirstText, Text>> = {
   priorityUrgent: 'Dringend',
   writeAnswer: 'een antwoord schrijven',
 };
+
+/** What is seldom said. */
+export const more = () => import('./more/nl.ts');

@@ -249,3 +249,6 @@ export const desk: Readonly<Record<FirstText, Text>> = {
   priorityUrgent: 'Pilny',
   writeAnswer: 'napisz odpowiedź',
 };
+
+/** What is seldom said. */
+export const more = () => import('./more/pl.ts');

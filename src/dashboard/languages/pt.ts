@@ -227,3 +227,6 @@ export const desk: Readonly<Record<FirstText, Text>> = {
   priorityUrgent: 'Urgente',
   writeAnswer: 'escrever uma resposta',
 };
+
+/** What is seldom said. */
+export const more = () => import('./more/pt.ts');
