@@ -32,8 +32,12 @@ async function hasAnotherLanguage(): Promise<boolean> {
 /** Signs in with the ticket of a link, once. @returns why that was refused; null: it was not */
 export async function signInByLink(ticket: string): Promise<Refused | null> {
   const refused = await ask('session/link', { ticket });
-  if (refused === null) await hasAnotherLanguage();
-  return refused;
+  if (refused !== null) return refused;
+  await hasAnotherLanguage();
+  if (document.querySelector('link[as=fetch]') === null) return null;
+  // What this page was sent along with is of the member who was signed in here before: it would be taken for the answers.
+  location.reload();
+  return new Promise(() => undefined);
 }
 
 /** The short name of the organization, where the address names it: the first label of the host, else the last one used. */

@@ -164,6 +164,17 @@ test('another member who signs in beside an open desk has it: nothing goes on un
     await eventually(async () => expect(await accountOf(one)).toBe('Account: Hal'));
 });
 
+test('a link that signs another member in shows nothing of the one before', async () => {
+  const { page } = await atWork('Wes');
+  const beta = await createOrganization(app, 'beta');
+  const other = await createMember(app, beta.slug, 'operator', 'Xan');
+  await page.goto('about:blank');
+  await page.goto(await signInAddress(other));
+  await eventually(async () => expect(await accountOf(page)).toBe('Account: Xan'));
+  await page.locator('.queue-pane .empty').waitFor();
+  expect(await list(page).getByRole('option').count()).toBe(0);
+});
+
 describe('by keyboard', () => {
   const focused = (page: Page): Promise<unknown> =>
     page.evaluate('document.activeElement?.textContent?.trim()');
