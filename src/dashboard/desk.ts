@@ -185,7 +185,7 @@ export function desk(): Desk {
       if (member === '' && handedOverDrafts(state.session.member.id).list().length > 0)
         void import('./draft-keeper.ts').then(({ takeBack }) => takeBack(model, drafts));
       member = state.session.member.id;
-      // The pages of one browser share its session: the others look whose it is, before they send anything in this name.
+      // The pages of one browser share its session: the others leave, before they send anything in this name.
       writeSetting(memberSetting, member);
       session.value = state.session;
       signedOutNote.value = null;
@@ -202,16 +202,13 @@ export function desk(): Desk {
       route.value.page === 'inbox' && document.visibilityState === 'visible' && document.hasFocus(),
     );
   route.subscribe(tellFocus);
-  const look = (again: boolean): void =>
-    void import('./rights.ts')
-      .then(({ checkRights, checkRightsAgain }) => (again ? checkRightsAgain() : checkRights()))
-      .catch(() => undefined);
   addEventListener('focus', () => {
     tellFocus();
-    look(true);
+    import('./rights.ts').then(({ checkRightsAgain }) => checkRightsAgain()).catch(() => undefined);
   });
-  addEventListener('storage', ({ key }) => {
-    if (key === memberSetting) look(false);
+  // Not by a question to the service, which might not be reached, while what waits here went out in another's name.
+  addEventListener('storage', ({ key, newValue }) => {
+    if (key === memberSetting && newValue !== null && member !== '' && newValue !== member) beginAnew();
   });
   addEventListener('blur', tellFocus);
   document.addEventListener('visibilitychange', tellFocus);

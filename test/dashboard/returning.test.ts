@@ -164,6 +164,20 @@ test('another member who signs in beside an open desk has it: nothing goes on un
     await eventually(async () => expect(await accountOf(one)).toBe('Account: Hal'));
 });
 
+test('another member who signs in beside a desk that reaches nothing has it all the same', async () => {
+  const { page } = await atWork('Una');
+  const other = await createMember(app, 'acme', 'operator', 'Val');
+  await page.evaluate('globalThis.isBefore = true');
+  await page.route('**/api/v1/**', (route) => route.abort());
+  const beside = await page.context().newPage();
+  await beside.goto(await signInAddress(other));
+  await eventually(async () => expect(await accountOf(beside)).toBe('Account: Val'));
+  await eventually(async () => expect(await page.evaluate('globalThis.isBefore')).toBeUndefined());
+  await page.unroute('**/api/v1/**');
+  await page.reload();
+  await eventually(async () => expect(await accountOf(page)).toBe('Account: Val'));
+});
+
 test('a link that signs another member in shows nothing of the one before', async () => {
   const { page } = await atWork('Wes');
   const beta = await createOrganization(app, 'beta');
