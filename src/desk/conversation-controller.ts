@@ -1,6 +1,6 @@
 // The conversation that is open: joining and leaving its room, history, the unread line, read marks, selection. Must not
 // send or change anything but read positions.
-import { asSdkError } from '../sdk/error.ts';
+import { asSdkError, isRetryable } from '../sdk/error.ts';
 import type { StaffMessage, StaffRoom } from '../sdk/staff-types.ts';
 import { errorMessage, type DeskContext } from './desk-context.ts';
 import type { OpenConversation, ShownMessage } from './desk-state.ts';
@@ -10,6 +10,8 @@ const readAfterMs = 250;
 /** Where each request counts, what is read goes out at most so often. */
 const readEveryMs = 2_000;
 const detailAfterMs = 300;
+/** What could not be asked for is asked for again, where the connection is there and brings no occasion. */
+const joinAgainAfterMs = 5_000;
 const maxEarlier = 10;
 const historyPage = 50;
 /** Places of deleted messages that are kept. */
@@ -241,6 +243,11 @@ export class ConversationController {
       this.#set(id, {
         problem: isMissing ? this.#context.say('conversationGone') : errorMessage(error, this.#context.say),
       });
+      if (isRetryable(error))
+        this.#context.schedule(joinAgainAfterMs, () => {
+          // Without a connection, the next one brings it.
+          if (join === this.#joins && this.#context.state.connection === 'online') this.rejoin();
+        });
     }
     return undefined;
   }

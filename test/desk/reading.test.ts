@@ -155,6 +155,23 @@ describe('the room', () => {
     expect([fixture.state().open?.problem, fixture.state().open?.room?.loaded]).toEqual([null, true]);
   });
 
+  test('that could not be asked for is asked for again, though the connection was never lost', async () => {
+    const fixture = await createModelFixture([item, other]);
+    fixture.staff.failures.set('join', sdkError('network'));
+    await fixture.press('2', 'enter');
+    expect(fixture.state().open?.problem).toBe('The server can’t be reached just now.');
+    await fixture.advance(5_000);
+    expect([fixture.state().open?.problem, fixture.state().open?.room?.loaded]).toEqual([null, true]);
+    // What is not there does not come by asking.
+    fixture.staff.failures.set('join', sdkError('not_found'));
+    fixture.model.open(other.id);
+    await fixture.settle();
+    const asked = fixture.staff.calls.length;
+    await fixture.advance(20_000);
+    expect(fixture.staff.calls.slice(asked).filter((call) => call.startsWith('join'))).toEqual([]);
+    expect(fixture.state().open?.problem).toBe('This conversation is not there any more.');
+  });
+
   test('a late answer for a conversation that was left changes nothing, and its room is left', async () => {
     const fixture = await createModelFixture([item, other], {
       prepare: (staff) => staff.messages.set(item.id, [buildMessage(item, 'of the first')]),
