@@ -1,12 +1,10 @@
 // What is said when an act came too late, loaded with the first that did.
-import { asSdkError } from '../sdk/error.ts';
 import type { DeskContext } from './desk-context.ts';
 import { sanitizeLine } from './sanitize-line.ts';
 
 /** A conflict means that the conversation is not as it was shown: look how it stands now, and who was faster. */
-export async function explainConflict(context: DeskContext, id: string, error: unknown): Promise<void> {
+export async function explainConflict(context: DeskContext, id: string): Promise<void> {
   const { client, say } = context;
-  if (asSdkError(error).code !== 'conflict') return context.report(error);
   try {
     const now = await client.getConversation(id);
     if (now.status === 'closed') return context.flash(say('closedByColleague'), 'bad');

@@ -1,6 +1,7 @@
 // Accepting a conversation, and what every act on one shares: says what became of it, above all when a colleague was
 // faster. The other acts are in conversation-acts.ts.
 import type { Colleague, StaffConversationListItem } from '../protocol/entities.ts';
+import { asSdkError } from '../sdk/error.ts';
 import type { DeskContext } from './desk-context.ts';
 import { sanitizeLine } from './sanitize-line.ts';
 import type { Say } from './texts.ts';
@@ -36,10 +37,14 @@ export async function runOnce<T>(
   name: string,
   id: string,
   run: () => Promise<T>,
-  explain: (error: unknown) => unknown = async (error) => {
-    const { explainConflict } = await import('./conflicts.ts');
-    await explainConflict(context, id, error);
-  },
+  explain: (error: unknown) => unknown = (error) =>
+    asSdkError(error).code !== 'conflict'
+      ? // At once: where the server can't be reached, the file can't be had either.
+        context.report(error)
+      : import('./conflicts.ts').then(
+          ({ explainConflict }) => explainConflict(context, id),
+          () => context.report(error),
+        ),
 ): Promise<T | undefined> {
   const { store } = context;
   const key = `${name}:${id}`;

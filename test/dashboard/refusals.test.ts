@@ -267,3 +267,20 @@ it('a message that is not sent says why in the reader’s language', async () =>
   const marks = page.locator('.log .marks');
   await eventually(async () => expect(await marks.innerText()).toContain('Das Gespräch ist nicht aktiv.'));
 });
+
+it('an act says at once that the server can’t be reached, and goes on when it can', async () => {
+  const id = await createConversation(createVisitor(app, acme.application), 'Unreached');
+  // Without the worker, which waits for files as long as it takes.
+  const page = await visit('account', { serviceWorkers: 'block' });
+  await page.evaluate(`location.hash = '#/c/${id}'`);
+  const accept = page.getByRole('button', { name: 'Accept' });
+  await accept.waitFor();
+  const gone: readonly string[] = ['**/api/v1/**', '**/assets/**'];
+  for (const path of gone) await page.route(path, (route) => route.abort());
+  await accept.click();
+  await page.locator('.toast').getByText('The server can’t be reached just now.').waitFor();
+  for (const path of gone) await page.unroute(path);
+  await accept.click();
+  await page.locator('.standing').getByText('You have this conversation.').waitFor();
+  expect(await accept.count()).toBe(0);
+});
