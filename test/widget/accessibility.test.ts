@@ -317,6 +317,27 @@ describe('people who use no mouse', () => {
     expect(await focusedName(page)).toBe(await row.textContent());
   });
 
+  test('what becomes of asking for a mail stands where the button was, with the focus', async () => {
+    const { page, w } = await arrive();
+    await w.open();
+    await w.write('Please mail it.');
+    await w.log.locator('.foot.sent').first().waitFor();
+    const id = await newestConversation(stage);
+    await acceptConversation(stage, id);
+    await stage.operator.call('POST', `/conversations/${id}/resolve`);
+    let asked = 0;
+    await page.route('**/transcript', async (route) => {
+      if (route.request().method() === 'POST') asked += 1;
+      await route.continue();
+    });
+    await w.button('Mail me this conversation').focus();
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Enter');
+    await w.dialog.getByText('It can’t be mailed').waitFor();
+    expect(await focusedName(page)).toContain('It can’t be mailed');
+    expect(asked).toBe(1);
+  });
+
   test('keys of an input method send nothing and close nothing, also where only their code tells', async () => {
     const { page, w } = await arrive();
     await w.open();

@@ -21,26 +21,30 @@ export function createTranscriptRequest({ api, shell, tag, announce, onError }: 
   update(conversationId: string | null): void;
 } {
   const words = mailWords(tag);
-  const answer = h('p', { hidden: true });
+  const answer = h('p', { hidden: true, tabindex: -1 });
+  let busy = false;
   let shown: string | null = null;
   const button = h('button', { type: 'button', class: 'plain', click: () => void ask().catch(onError) });
   button.textContent = words.mailMe;
 
   async function ask(): Promise<void> {
+    if (busy) return;
+    busy = true;
     const { conversationId, visitorId } = api.getState();
-    button.disabled = true;
     const { apiBaseUrl = '', appId } = shell.options;
     const { ok, status } = await fetch(
       `${apiBaseUrl}${visitorApiPrefix}/conversations/${conversationId ?? ''}/transcript`,
       { method: 'POST', headers: { 'X-App-Id': appId, 'X-Visitor-Id': visitorId ?? '' } },
     ).finally(() => {
-      button.disabled = false;
+      busy = false;
     });
     if (!ok && status !== 409) throw new Error(`transcript: ${status}`);
     // Another conversation may be shown by now, which has its own button.
     if (shown !== conversationId) return;
     answer.textContent = ok ? words.onItsWay : words.refused;
     answer.hidden = false;
+    // Whoever pressed it by keyboard stays where they are.
+    if (shell.root.activeElement === button) answer.focus();
     button.hidden = true;
     announce(answer.textContent);
   }
