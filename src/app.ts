@@ -17,6 +17,7 @@ import { openService, type ServiceOverrides } from './open-service.ts';
 import { startAutoRelease } from './services/chat/auto-release.ts';
 import { startAutoReply } from './services/assistant/auto-reply.ts';
 import { startFileJob } from './services/files/file-job.ts';
+import { startErasureJob } from './services/data/erasure.ts';
 import { startMaintenance } from './services/data/maintenance.ts';
 import { startCrawlJob } from './services/assistant/knowledge/crawl/crawl-job.ts';
 import { startReindexJob } from './services/assistant/knowledge/reindex.ts';
@@ -201,6 +202,7 @@ function backgroundJobs(service: Service, log: Log): (() => () => Promise<void> 
   const smtp = createSmtpClient({ clock: service.engine.clock });
   return [
     () => startMaintenance(service, onError('maintenance failed'), (report) => logPurge(log, report)),
+    () => startErasureJob(service, onError('an erasure that was cut off could not be gone on with')),
     () => startFileJob(service, onError('files could not be looked after')),
     () => startAutoRelease(service, onError('absent operators could not be looked for')),
     () => startSnoozeJob(service, onError('snoozed conversations could not be woken')),

@@ -54,6 +54,7 @@ import * as sessions from './auth/sessions.ts';
 import * as staffSessions from './auth/staff-sessions.ts';
 import { assertStanding, writeAs } from './auth/standing.ts';
 import { organizationStats } from './tenants/stats.ts';
+import { eraseVisitor } from './data/erasure.ts';
 import * as visitorData from './data/visitor-data.ts';
 import * as visitors from './chat/visitors.ts';
 import { handIn } from './mail/inbound/hand-in.ts';
@@ -344,7 +345,7 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'members.remove': (call, input) => inParts(members.removeMember(call, input)),
 
   'visitors.export': exportWhole,
-  'visitors.erase': (call, input) => inParts(visitorData.eraseVisitor(call, input)),
+  'visitors.erase': (call, input) => inParts(eraseVisitor(call, input)),
   'audit.list': listAudit,
   'retention.purge': (call, input) => purge(call.service, input, call),
   'email.get': reads(mailSettings.getMail),

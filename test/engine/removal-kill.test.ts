@@ -1,5 +1,5 @@
 // A removal that is ended by kill -9: the audit log says what was begun and by whom, not that it was done, and the same
-// call goes on with what is left.
+// call goes on with what is left. The erasure of a visitor is gone on with by the server.
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -26,6 +26,7 @@ let folder: string;
 let applicationId: string;
 let organizationId: string;
 let memberId: string;
+let visitorId: string;
 let server: ServerProcess | null = null;
 
 beforeEach(async () => {
@@ -46,11 +47,12 @@ beforeEach(async () => {
     role: 'admin',
     password,
   }));
+  visitorId = randomUUID();
   const visitor: Actor = {
     kind: 'visitor',
     organizationId,
     applicationId,
-    visitorId: randomUUID(),
+    visitorId,
     mode: 'live',
     via: 'key',
     origin: null,
@@ -81,7 +83,7 @@ async function stored(): Promise<number> {
 async function audited(subject: string): Promise<unknown[]> {
   const rows = await rowsOf(
     { folder },
-    "select action, actor from audit where subject = ? and action like '%.delete%' order by created_at, id",
+    "select action, actor from audit where subject = ? and (action like '%.delete%' or action like '%.erase%') order by created_at, id",
     subject,
   );
   return rows.map(({ action, actor }) => [action, actor]);
@@ -91,13 +93,14 @@ async function halfRemoved(): Promise<void> {
   await eventually(async () => expect(await stored()).toBeLessThan(messages));
 }
 
+async function session(): Promise<{ authorization: string }> {
+  const signIn = { organization: 'kill', email, password };
+  const { body } = await request(`${server?.url}/api/v1/staff`, 'POST', '/session', {}, signIn);
+  return { authorization: `Bearer ${body.token as string}` };
+}
+
 it('of an application, by an admin', async () => {
   server = await serve(folder);
-  const signIn = { organization: 'kill', email, password };
-  const session = async () => {
-    const { body } = await request(`${server?.url}/api/v1/staff`, 'POST', '/session', {}, signIn);
-    return { authorization: `Bearer ${body.token as string}` };
-  };
   const path = `/api/v1/admin/applications/${applicationId}`;
   const removing = request(server.url, 'DELETE', path, await session()).catch(() => null);
   await halfRemoved();
@@ -132,4 +135,30 @@ it('of an organization, by the command line', async () => {
     begun,
     ['organizations.delete', 'local'],
   ]);
+});
+
+it('of a visitor, by an admin, whom the server does not keep waiting for the same call', async () => {
+  const [visitor] = await rowsOf({ folder }, 'select id from visitors');
+  const subject = `visitor:${String(visitor?.['id'])}`;
+  server = await serve(folder);
+  const path = `/api/v1/admin/visitors/${visitorId}`;
+  const removing = request(server.url, 'DELETE', path, await session()).catch(() => null);
+  await halfRemoved();
+  await server.kill();
+  expect(await removing).toBe(null);
+  expect(await stored()).toBeGreaterThan(0);
+  const begun = ['visitors.eraseBegun', `member:${memberId}`];
+  expect(await audited(subject)).toEqual([begun]);
+  // A minute later.
+  await rowsOf(
+    { folder },
+    "update meta set value = json_set(value, '$.workedAt', ?) where key like 'erasing%'",
+    Date.now() - 61_000,
+  );
+  server = await serve(folder);
+  await eventually(async () =>
+    expect(await audited(subject)).toEqual([begun, ['visitors.erase', `member:${memberId}`]]),
+  );
+  expect(await stored()).toBe(0);
+  expect((await request(server.url, 'GET', path, await session())).status).toBe(404);
 });

@@ -4,6 +4,8 @@
 export interface MetaRepository {
   /** The value under a key, or undefined. */
   get(key: string): Promise<string | undefined>;
+  /** All facts whose keys begin so. */
+  startingWith(prefix: string): Promise<{ readonly key: string; readonly value: string }[]>;
   set(key: string, value: string): Promise<number>;
   /** Sets a value in place of another; 0 when the key has another value by now, or none. */
   replace(key: string, expected: string, value: string): Promise<number>;

@@ -1,19 +1,16 @@
-// The rules of a visitor's own data: handing out everything that is kept about one
-// person, and removing it from every row, file and live connection.
+// The rules of a visitor's own data: which visitor is meant, and handing out everything that is kept about one person.
 import type { Message } from '../../protocol/entities.ts';
 import type { Input, Output } from '../../protocol/operations.ts';
 import { beforeAll, type PlaceInTime } from '../../engine/repositories/time-order.ts';
 import type { AiLogRow, VisitorRow } from '../../engine/rows.ts';
 import { serializeAiLogEntry } from '../assistant/log.ts';
-import { assertStillAllowed, whileAllowed, writeAs } from '../auth/standing.ts';
+import { assertStillAllowed, writeAs } from '../auth/standing.ts';
 import { audit } from '../core/audit.ts';
-import { clearRemoved } from '../files/file-job.ts';
 import { badField, notFound } from '../core/errors.ts';
 import type { InParts } from '../core/parts.ts';
-import { readSlice, removeInSlices, walkLogInSlices } from '../core/slices.ts';
+import { readSlice } from '../core/slices.ts';
 import { isoTime, serializeConversation, serializeMessage, serializeVisitor } from '../core/serializers.ts';
-import { copyRetentionMs } from './retention.ts';
-import type { OwnerCall, ReadTx, Service, Tx } from '../service.ts';
+import type { OwnerCall, ReadTx, Service } from '../service.ts';
 
 /** Rows of one part. */
 const pageSize = 200;
@@ -47,7 +44,7 @@ export async function accessVisitorData(
 }
 
 /** In the audit log a visitor is named by its internal key, which says nothing once its row is removed. */
-const auditSubject = (visitor: VisitorRow): string => `visitor:${visitor.id}`;
+export const auditSubject = (visitor: VisitorRow): string => `visitor:${visitor.id}`;
 
 /**
  * Everything kept about a visitor: who they are, their conversations with all answers to them, how far they have read,
@@ -181,63 +178,4 @@ async function* questionsOf(
 function serializeAssistantQuestion(row: AiLogRow): Output<'visitors.export'>['assistant'][number] {
   const { question, answer, outcome, sources, createdAt, conversationId } = serializeAiLogEntry(row);
   return { conversationId, question, answer, outcome, sources, createdAt };
-}
-
-/**
- * Removes a visitor with everything that is kept about them, notes included, ends their live connections, and empties
- * the database's log, so that no file holds a word of them; copies made before changes of the schema are listed with
- * the day on which they go. The audit log keeps that it was begun and done, by whom and when, and nothing of whom.
- * @throws ServiceError not_found, bad_request
- */
-export async function eraseVisitor(
-  call: OwnerCall,
-  input: Input<'visitors.erase'>,
-): Promise<Output<'visitors.erase'>> {
-  const { store, maintenance } = call.service.engine;
-  const visitor = await store.read((tx) => accessVisitorData(tx, call, input));
-  const scope = { organization: visitor.organization_id, removes: true } as const;
-  await writeAs(call, scope, (tx, current) =>
-    audit(tx, current, {
-      organizationId: visitor.organization_id,
-      action: 'visitors.eraseBegun',
-      subject: auditSubject(visitor),
-    }),
-  );
-  // A long history goes in slices, each if the right to erase still holds; cut off in the middle, the same call goes on.
-  const slices = whileAllowed(call);
-  for (const remove of ['removeMessages', 'removeDeliveries', 'removeEffects'] as const)
-    await removeInSlices(slices, scope, ({ repositories }, most) =>
-      repositories.visitorData[remove](visitor.id, most),
-    );
-  const walkedThrough = await walkLogInSlices(slices, scope, ({ repositories }, after, through) =>
-    repositories.events.removeOfVisitor(visitor.id, after, through),
-  );
-  // What happened since: once a conversation is removed, its events could not be told from others.
-  const removeLateEvents = ({ repositories }: Tx): Promise<number> =>
-    repositories.events.removeOfVisitor(visitor.id, walkedThrough, Number.MAX_SAFE_INTEGER);
-  await removeInSlices(slices, scope, async (tx, most) => {
-    await removeLateEvents(tx);
-    return tx.repositories.visitorData.removeConversations(visitor.id, most);
-  });
-  await writeAs(call, scope, async (tx) => {
-    await removeLateEvents(tx);
-    await tx.repositories.visitorData.removeConversations(visitor.id, Number.MAX_SAFE_INTEGER);
-    if ((await tx.repositories.visitorData.remove(visitor.id)) === 0) throw notFound('visitor');
-    await tx.repositories.views.removeNaming(visitor.organization_id, visitor.visitor_id);
-    await tx.repositories.visitorData.countErasure();
-    // Live connections prove again that they may stay: those of this visitor can't.
-    tx.configurationChanged(visitor.organization_id);
-    await audit(tx, call, {
-      organizationId: visitor.organization_id,
-      action: 'visitors.erase',
-      subject: auditSubject(visitor),
-    });
-  });
-  const storageCleared = await clearRemoved(call.service);
-  const copies = await maintenance.copies();
-  return {
-    success: true,
-    storageCleared,
-    backups: copies.map(({ name, madeAt }) => ({ name, expiresAt: isoTime(madeAt + copyRetentionMs) })),
-  };
 }
