@@ -152,10 +152,15 @@ it('keeps no place for who leaves while waiting', async () => {
     for (const { socket } of leaving) socket.resetAndDestroy();
   }
   await eventually(() => expect(app.service.metrics.connections.visitor).toBe(0));
-  const staying = await ask(20, () => '10.1.0.1');
-  await eventually(() => expect(staying.filter(({ status }) => status === 101)).toHaveLength(20));
-  await turn();
-  expect(staying.filter(({ isIn }) => isIn)).toHaveLength(20);
+  // Where servers share a database, the last of those places may still be on its way back.
+  await eventually(async () => {
+    const staying = await ask(20, () => '10.1.0.1');
+    await eventually(() => expect(staying.filter(({ status }) => status === 101)).toHaveLength(20));
+    await turn();
+    const isFull = staying.every(({ isIn }) => isIn);
+    if (!isFull) for (const { socket } of staying) socket.resetAndDestroy();
+    expect(isFull).toBe(true);
+  });
 });
 
 it('takes no place for who closes one half while waiting, and keeps no half open', async () => {
