@@ -236,6 +236,7 @@ describe('any document', () => {
     ['open fences', '```\n'.repeat(200_000)],
     ['references', '&#x'.repeat(150_000)],
     ['escapes', '\\*'.repeat(150_000)],
+    ['paragraphs of HTML', '<p>x'.repeat(400_000)],
   ])('reads Markdown of only %s', (_what, content) => {
     expect(Array.isArray(texts(content))).toBe(true);
   });

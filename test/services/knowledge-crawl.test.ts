@@ -137,6 +137,21 @@ describe('the walk', () => {
     expect(paths(await crawl())).toEqual(['/', '/one', '/two?a=1&b=2']);
   });
 
+  it('takes of a sitemap without end as many addresses as it looks at, and goes on', async () => {
+    const some = Array.from({ length: 300_000 }, (_, at) => `<loc>${at < 2 ? base : ''}/${at}</loc>`).join(
+      '',
+    );
+    pages = {
+      '/': '<a href="/linked">linked</a>',
+      '/sitemap.xml': (_request, response) =>
+        void response.writeHead(200, { 'content-type': 'application/xml' }).end(`<urlset>${some}</urlset>`),
+      '/linked': 'l',
+      '/0': '0',
+      '/1': '1',
+    };
+    expect(paths(await crawl())).toEqual(['/', '/linked', '/0', '/1']);
+  });
+
   it('stops when it is told to', async () => {
     const stop = new AbortController();
     pages = {

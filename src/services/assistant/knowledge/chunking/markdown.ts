@@ -69,7 +69,8 @@ export function parseMarkdownOutline(source: string): Outline {
     ) {
       const { html, next } = readHtmlBlock(lines, index);
       endAll();
-      blocks.push(...parseHtmlOutline(html).blocks);
+      // Not as arguments of one call: there may be more of them than a call takes.
+      for (const block of parseHtmlOutline(html).blocks) blocks.push(block);
       index = next;
       continue;
     }

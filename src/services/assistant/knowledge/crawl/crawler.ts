@@ -233,7 +233,8 @@ async function fetchSitemaps(site: URL, named: readonly string[], fetching: Fetc
       waiting.push(
         ...found.slice(0, maxSitemaps).flatMap((address) => normalizePageUrl(address, site) ?? []),
       );
-    else addresses.push(...found);
+    // Not as arguments of one call: a sitemap may name more than a call takes.
+    else for (const address of found.slice(0, maxQueued)) addresses.push(address);
   }
   return addresses;
 }
