@@ -386,8 +386,9 @@ describe('a visitor whose frame is handled before the connection has been checke
     const visitor = createVisitor(app, application);
     const member = await createMember(app, 'acme');
     const conversationId = await createConversation(visitor);
-    const socket = await visitor.connect();
+    // Before it opens: a check that is under way would see what is withdrawn, and end the connection.
     vi.spyOn(Connection.prototype, 'revalidate').mockResolvedValue();
+    const socket = await visitor.connect();
     await withdraw(visitor, member, application);
     socket.send('message:send', { conversationId, content: 'stored after all?', clientMessageId: 'late' });
     await socket.drain();
