@@ -73,7 +73,6 @@ export interface Typed {
 const refusals = new Set([
   'EngineError',
   'SchemaError',
-  'StoreUnavailableError',
   'IndexDamagedError',
   'BackupError',
   'PassphraseError',
@@ -101,6 +100,7 @@ export function explain(error: unknown, typed: Typed): { readonly code: ExitCode
       code: 1,
       line: `There is no room left on the disk (${firstLine(full.message)}). Make room, then run the command again.`,
     };
+  if (error.name === 'StoreUnavailableError') return { code: 1, line: unavailableLine(error, typed) };
   if (refusals.has(error.name)) return { code: 1, line: asTyped(error.message, typed) };
   // Errors of the system (a port, a file) carry a code and a sentence; anything else is a fault of ours, so say where.
   const where =
@@ -118,6 +118,13 @@ const advised = /\bdeskbell (restore FILE --force|reindex|notify rotate-key)\b/g
  */
 export function asTyped(sentence: string, { command }: Pick<Typed, 'command'>): string {
   return sentence.replace(advised, (_named, words: string) => command(words));
+}
+
+/** Of a store that could not be used: why, as the system or the database says it, and what to do. */
+function unavailableLine(error: Error, typed: Typed): string {
+  const why = error.cause instanceof Error ? ` (${firstLine(error.cause.message).replace(/\.$/, '')})` : '';
+  const kept = 'mayBeKept' in error && error.mayBeKept === true ? ' A part of it may be kept.' : '';
+  return `${error.message.replace(/\.$/, '')}${why}.${kept} Find out with ${typed.command('doctor')} what is wrong, then run the command again.`;
 }
 
 /** The error of a full disk that this is, or that the store was refused by. */

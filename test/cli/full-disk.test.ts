@@ -109,7 +109,9 @@ it.each(['ENOSPC', 'EDQUOT', 'SQLITE_FULL'])('%s from anywhere says what to do',
       code: 1,
       line: `There is no room left on the disk (${code}: no space, write). Make room, then run the command again.`,
     });
-  expect(explain(refusedBy(new Error('gone')), typed).line).toBe('Storage refused.');
+  expect(explain(refusedBy(new Error('gone')), typed).line).toBe(
+    'Storage refused (gone). Find out with doctor what is wrong, then run the command again.',
+  );
 });
 
 /** Runs a command where no file may be longer than so many blocks, or as usual. */
