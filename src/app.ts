@@ -81,6 +81,7 @@ export function createApp(config: Config, overrides: AppOverrides = {}): App {
         onCheckpointThread: (failure) => logCheckpointThread(log, failure),
         onClockApart: (ms) => logClockApart(log, ms),
         onUnavailable: (why) => logUnavailable(log, why),
+        onModelTrouble: (why) => logModelTrouble(log, why),
       });
       undo.push(close);
       for (const startJob of backgroundJobs(service, log))
@@ -249,6 +250,15 @@ function logUnavailable(log: Log, why: string | null): void {
     log.error(
       { why },
       'the database can’t be used: nothing is stored or read, requests are answered 503, and after 15 seconds clients are sent to another server. It is tried again each second. Look at the database and the network to it: deskbell doctor',
+    );
+}
+
+function logModelTrouble(log: Log, why: string | null): void {
+  if (why === null) log.info('the language model answers again');
+  else
+    log.warn(
+      { why },
+      'the language model gave no usable answer: visitors are offered a person, and drafts fail. Look at DESKBELL_AI_URL, DESKBELL_AI_MODEL and DESKBELL_AI_KEY: deskbell doctor',
     );
 }
 

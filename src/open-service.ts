@@ -7,6 +7,7 @@ import type { Clock, Engine } from './engine/engine.ts';
 import { openDatabaseEngine, openEngine, prepareFolder } from './engine/open-engine.ts';
 import { openFiles } from './files/open-files.ts';
 import { createOpenAiModel } from './llm/openai-client.ts';
+import { tellOfTrouble } from './llm/trouble.ts';
 import { givenMasterKey, loadMasterKey } from './secret-key.ts';
 import { createConfigCache } from './services/core/config-cache.ts';
 import { createMetrics } from './services/core/metrics.ts';
@@ -28,6 +29,8 @@ export interface ServiceOverrides {
   readonly onClockApart?: ((ms: number) => void) | undefined;
   /** Told once why a database that servers share can't be used any more, and once with null when it can again. */
   readonly onUnavailable?: ((why: string | null) => void) | undefined;
+  /** Told once why the language model gives no answers, and once with null when it does again. */
+  readonly onModelTrouble?: ((why: string | null) => void) | undefined;
   /** Puts something around the engine; tests do. */
   readonly wrapEngine?: ((engine: Engine) => Promise<Engine>) | undefined;
 }
@@ -74,6 +77,8 @@ export async function openService(
         });
   const engine = (await overrides.wrapEngine?.(opened)) ?? opened;
   const closing = new AbortController();
+  const model = openModel(config, engine.clock, closing.signal);
+  const { onModelTrouble } = overrides;
   const service: Service = {
     engine,
     secrets,
@@ -81,7 +86,10 @@ export async function openService(
     metrics: createMetrics(),
     focus: new FocusBoard(engine.signals, engine.clock),
     files: await openFiles(config),
-    model: openModel(config, engine.clock, closing.signal),
+    model:
+      model === null || onModelTrouble === undefined
+        ? model
+        : tellOfTrouble(model, engine.clock, onModelTrouble, closing.signal),
     settings: {
       baseUrl,
       rateLimits: {

@@ -282,6 +282,29 @@ describe('with a model', () => {
     expect(app.logged.join('')).not.toMatch(/SECRET|refund/);
   });
 
+  test('the log says why, once until it answers again, however often it is asked', async () => {
+    const told = (): unknown[] =>
+      app.logged
+        .map((line): { msg: string; why?: string } => JSON.parse(line))
+        .filter(({ msg }) => msg.startsWith('the language model'))
+        .map(({ msg, why }) => why ?? msg);
+    model.answer = statusAnswer(401);
+    for (let times = 0; times < 3; times += 1) expect((await ask(question)).status).toBe(502);
+    const refused = "the model's server answered 401";
+    expect(told()).toEqual([refused]);
+    model.answer = streamAnswer(answerOf(good, [1]));
+    expect((await ask(question)).status).toBe(200);
+    const again = 'the language model answers again';
+    expect(told()).toEqual([refused, again]);
+    // What is asked may be why: not at each question.
+    model.answer = statusAnswer(403);
+    expect((await ask(question)).status).toBe(502);
+    expect(told()).toEqual([refused, again]);
+    app.clock.advance(60_000);
+    expect((await ask(question)).status).toBe(502);
+    expect(told()).toEqual([refused, again, "the model's server answered 403"]);
+  });
+
   test('the one that never answers ends in time, and everything else is served', async () => {
     model.answer = () => undefined;
     const asked = ask(question);
