@@ -23,26 +23,20 @@ export class IncompleteResponseError extends Error {
 export async function readCompletion(response: Response, touch: () => void): Promise<string> {
   if (!isStream(response)) return getText(firstChoice(await readJson(response, maxBytes, touch)), 'message');
   let text = '';
-  let ended = false;
-  for await (const line of readLines(response, maxBytes, touch)) {
-    if (!line.startsWith('data:')) continue;
-    const data = line.slice(5).trim();
-    if (data === '[DONE]') {
-      ended = true;
-      break;
-    }
-    const choice = firstChoice(parseJson(data), true);
-    text += getContent(choice, 'delta');
-    if (text.length > maxTextLength) throw new ModelError("the model's answer is too long");
-    const reason = choice['finish_reason'];
-    if (typeof reason === 'string') {
+  for await (const lines of readLines(response, maxBytes, touch))
+    for (const line of lines) {
+      if (!line.startsWith('data:')) continue;
+      const data = line.slice(5).trim();
+      if (data === '[DONE]') return assertNotEmpty(text);
+      const choice = firstChoice(parseJson(data), true);
+      text += getContent(choice, 'delta');
+      if (text.length > maxTextLength) throw new ModelError("the model's answer is too long");
+      const reason = choice['finish_reason'];
+      if (typeof reason !== 'string') continue;
       assertFinished(reason);
-      ended = true;
-      break;
+      return assertNotEmpty(text);
     }
-  }
-  if (!ended) throw new IncompleteResponseError("the model's answer broke off", true);
-  return assertNotEmpty(text);
+  throw new IncompleteResponseError("the model's answer broke off", true);
 }
 
 /** A body as JSON. @param max bytes @throws IncompleteResponseError, ModelError */
@@ -60,7 +54,12 @@ function isStream({ headers }: Response): boolean {
   return headers.get('content-type')?.toLowerCase().startsWith('text/event-stream') === true;
 }
 
-async function* readLines(response: Response, max: number, touch: () => void): AsyncGenerator<string> {
+/** Lines as they come, those of a piece together: to wait for each would hold the loop where they are short and many. */
+async function* readLines(
+  response: Response,
+  max: number,
+  touch: () => void,
+): AsyncGenerator<readonly string[]> {
   // What came of a line is not looked at again for each piece that comes of it.
   let parts: string[] = [];
   for await (const piece of decodeChunks(response, max, touch)) {
@@ -68,12 +67,11 @@ async function* readLines(response: Response, max: number, touch: () => void): A
     parts.push(head);
     const rest = lines.pop();
     if (rest === undefined) continue;
-    yield parts.join('');
-    yield* lines;
+    yield [parts.join('')];
+    yield lines;
     parts = [rest];
   }
-  const last = parts.join('');
-  if (last !== '') yield last;
+  yield [parts.join('')];
 }
 
 async function* decodeChunks({ body }: Response, max: number, touch: () => void): AsyncGenerator<string> {

@@ -105,6 +105,29 @@ describe('an answer', () => {
     }
   });
 
+  test('waits for each piece once, however many lines are in it', async () => {
+    const body = new ReadableStream<Uint8Array>({
+      start: (stream) => {
+        stream.enqueue(Buffer.from('\n'.repeat(500_000)));
+        stream.enqueue(Buffer.from(`${delta('through')}data: [DONE]\n\n`));
+        stream.close();
+      },
+    });
+    let turns = 0;
+    let over = false;
+    const counting = (async () => {
+      while (!over) {
+        await Promise.resolve();
+        turns += 1;
+      }
+    })();
+    const response = new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+    expect(await readCompletion(response, () => undefined)).toBe('through');
+    over = true;
+    await counting;
+    expect(turns).toBeLessThan(1_000);
+  });
+
   test('is read whole where the server does not stream', async () => {
     server.answer = wholeAnswer('all at once');
     await expect(ask(aModel())).resolves.toBe('all at once');
