@@ -257,8 +257,23 @@ function describe(error: unknown): MailResult {
   }
   if (code === 'ETLS') return failure('the mail server offers no encrypted connection that holds');
   if (code === 'EENVELOPE') return failure('the address is not one that a mail can go to', true, true);
-  return failure(describeNetworkError(error) ?? `the mail could not be handed over (${code})`);
+  // What the system or TLS says, which nodemailer puts behind a word of its own.
+  const original = read(error, 'originalCode');
+  const cause = typeof original === 'string' ? { code: original } : error;
+  return failure(
+    describeNetworkError(cause) ??
+      ownWords[code] ??
+      `the mail could not be handed over (${typeof original === 'string' ? original : code})`,
+  );
 }
+
+/** What nodemailer has a word for. */
+const ownWords: Readonly<Record<string, string>> = {
+  ECONNECTION: 'the mail server ended the connection',
+  EPROTOCOL: 'what answers there is no mail server',
+  ESOCKET:
+    'no encrypted connection came about, or it was cut off: is smtp:// or smtps:// right for this port?',
+};
 
 /** By the enhanced status codes of RFC 3463, where there is one: no such mailbox, or one that is closed. */
 function isAboutAddress(answer: string): boolean {
@@ -266,6 +281,6 @@ function isAboutAddress(answer: string): boolean {
   return enhanced === undefined ? /\b55[013]\b/.test(answer) : /^5\.(?:1\.[1236]|1\.10|2\.1)$/.test(enhanced);
 }
 
-function read(error: unknown, name: 'responseCode' | 'response' | 'command'): unknown {
+function read(error: unknown, name: 'responseCode' | 'response' | 'command' | 'originalCode'): unknown {
   return typeof error === 'object' && error !== null ? Reflect.get(error, name) : undefined;
 }

@@ -163,6 +163,49 @@ describe('encrypted connections', () => {
     expect([upgrading.secured, encrypted.secured]).toEqual([[true], [true]]);
   });
 
+  it.each<readonly [string, 'smtp' | 'smtps', string, (socket: Socket) => void, boolean]>([
+    [
+      'has a certificate of its own',
+      'smtps',
+      'its certificate is not signed by a trusted authority',
+      (socket) => socket.end('220 here\r\n'),
+      true,
+    ],
+    [
+      'speaks no TLS',
+      'smtps',
+      'no encrypted connection came about, or it was cut off: is smtp:// or smtps:// right for this port?',
+      (socket) => socket.end('220 here\r\n'),
+      false,
+    ],
+    [
+      'is another',
+      'smtp',
+      'what answers there is no mail server',
+      (socket) => socket.end('HTTP/1.1 400 no\r\n\r\n'),
+      false,
+    ],
+    ['ends the connection', 'smtp', 'the mail server ended the connection', (socket) => socket.end(), false],
+  ])('a server that %s is named so, by %s', async (_what, scheme, error, talk, encrypts) => {
+    setDefaultCACertificates(trusted);
+    const speak = (socket: Socket): void => talk(socket.on('error', () => undefined).resume());
+    const server = encrypts
+      ? createTlsServer({ key: mailKey, cert: mailCertificate }, speak)
+      : createServer(speak);
+    server.listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    const { port } = server.address() as AddressInfo;
+    try {
+      expect(await hand(`${scheme}://localhost:${port}`)).toMatchObject({
+        ok: false,
+        permanent: false,
+        error,
+      });
+    } finally {
+      await new Promise((resolve) => server.close(resolve));
+    }
+  });
+
   it.each(['smtp', 'smtps'] as const)(
     'a server that goes on saying something is left, by %s',
     async (scheme) => {
