@@ -43,7 +43,7 @@ export function createTranscriptRequest({ api, shell, tag, announce, onError }: 
     if (shown !== conversationId) return;
     answer.textContent = ok ? words.onItsWay : words.refused;
     answer.hidden = false;
-    // Whoever pressed it by keyboard stays where they are.
+    // One who pressed it by keyboard stays there.
     if (shell.root.activeElement === button) answer.focus();
     button.hidden = true;
     announce(answer.textContent);
