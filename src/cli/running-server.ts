@@ -24,8 +24,13 @@ export async function announceServer(folder: string, address: ServerAddress): Pr
   const path = fileOf(folder);
   const text = `${JSON.stringify({ url: address.url, pid: address.pid })}\n`;
   const fresh = `${path}.${process.pid}-${randomBytes(4).toString('hex')}.new`;
-  await writeFile(fresh, text, { mode: 0o600, flag: 'wx' });
-  await rename(fresh, path);
+  try {
+    await writeFile(fresh, text, { mode: 0o600, flag: 'wx' });
+    await rename(fresh, path);
+  } catch (error) {
+    await rm(fresh, { force: true });
+    throw error;
+  }
   return async () => {
     if ((await readFile(path, 'utf8').catch(() => null)) === text)
       await rm(path, { force: true }).catch(() => undefined);

@@ -1,6 +1,6 @@
 // Owns: how a command finds the server of its data folder: the file that the server leaves,
 // its rights, its end, and what is made of a left-over.
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -39,6 +39,14 @@ test('what a killed server left behind is no server, and the next one takes its 
   expect(await serverHere({ data: folder, databaseUrl: null })).toBeNull();
   served = await serve(folder);
   expect(await serverHere({ data: folder, databaseUrl: null })).toMatchObject({ url: served.url });
+});
+
+test('a server that can’t leave its address leaves no half of it either', async () => {
+  await mkdir(file());
+  await expect(announceServer(folder, { url: 'http://127.0.0.1:1', pid: process.pid })).rejects.toThrow(
+    'EISDIR',
+  );
+  expect(await readdir(folder)).toEqual(['deskbell-server.json']);
 });
 
 describe('a file that says something else', () => {
