@@ -115,7 +115,7 @@ describe('a database that has lost something', () => {
     const { code, stderr } = await startServing(folder).ended;
     expect([code, stderr.trim().split('\n')]).toEqual([
       1,
-      [expect.stringContaining('deskbell restore FILE')],
+      [expect.stringContaining(`restore FILE --force --data ${folder}`)],
     ]);
     expect((await stat(databaseFile(folder))).size).toBe(0);
   });
