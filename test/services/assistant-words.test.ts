@@ -123,6 +123,13 @@ describe('who only greets or thanks', () => {
     'Buenos días',
     'Dzień dobry',
     'شكرا جزيلا',
+    'Hi Maria!',
+    'Thank you so much, that was very helpful',
+    'Ok, alles klar, vielen Dank',
+    'Gracias por tu ayuda',
+    'No thanks',
+    'Merci, bonne journée',
+    'Bedankt en tot ziens',
   ])('%s', (text) => {
     expect(isCourtesy(text)).toBe(true);
   });
@@ -133,6 +140,17 @@ describe('who only greets or thanks', () => {
     'Okapi',
     'No refund within 30 days',
     'Thanksgiving opening hours',
+    'hi my bike was stolen',
+    'Hello I forgot my password',
+    'ok where is my refund',
+    'hello refund',
+    'hallo ich will mein geld zurück',
+    'Guten Tag, wo bleibt mein Paket',
+    'bonjour je veux renvoyer un article',
+    'hola no me llega el correo',
+    'no quiero hablar con un robot',
+    'cześć gdzie jest moja paczka',
+    'Thanks but the Parcel is broken',
     '',
   ])('not: %s', (text) => {
     expect(isCourtesy(text)).toBe(false);

@@ -1,6 +1,9 @@
 // The few fixed sentences of the assistant, in the languages of the widget, and by which words a visitor asks for a
 // person. Words only: when they are said is decided elsewhere.
 
+import { isStopword } from './knowledge/retrieval/stopwords.ts';
+import { terms } from './knowledge/retrieval/terms.ts';
+
 export interface Phrases {
   /** The documents say nothing about it. */
   readonly noAnswer: string;
@@ -142,11 +145,32 @@ const negationPattern =
 const courtesyPattern =
   /^(?:hi|hello|hey|good (?:morning|afternoon|evening|day)|thanks?|thank you|thx|ok(?:ay)?|great|perfect|super|cool|yes|no|bye|hallo|guten (?:tag|morgen|abend)|moin|danke|vielen dank|bonjour|bonsoir|salut|merci|hola|buen(?:os|as) (?:días|tardes|noches)|gracias|ciao|buon(?:giorno|asera)|grazie|goede(?:morgen|middag|navond)|dag|bedankt|dank je|cześć|dzień dobry|dzięki|dziękuję|olá|oi|bo[ma] (?:dia|tarde|noite)|obrigad[oa]|مرحبا|السلام عليكم|شكرا|شكرًا)(?!\p{L})/u;
 const maxCourtesyLength = 40;
+/** What else is said with such words: "Hello again", "Vielen herzlichen Dank". A word that is none of these is what it is about. */
+const courteousWords = `
+again all alright appreciate appreciated awesome bye care cheers cool day evening everybody everyone excellent fast fine folks friend good goodbye great
+guys helpful later lot lovely madam morning nice night now perfect quick reply shortly sir so solved soon sure super sweet team thx understood very
+weekend welcome wonderful worked works yeah yep
+abend alles alle dank danke einen fein geklappt geholfen grüße grüß gott gut guten herzlichen herzlich hilfe hilfreich klar klasse liebe moin morgen
+perfekt prima schnelle schön schöne schönen schönes servus super tag toll tschüss verstanden viele vielen wochenende zusammen
+accord aide beaucoup bien bonjour bonne bonsoir compris génial infiniment journée marche merci mille parfait revoir salut soirée super
+adiós amable ayuda bien buen buena buenas bueno buenos claro días entendido genial hola mil muchas muchísimas noches perfecto saludos tardes todos vale
+arrivederci bene benissimo buona buonasera buongiorno capito ciao giornata grazie mille molte perfetto salve serata tante tutti
+bedankt dag dank fijn goed goede goedemiddag goedemorgen goedenavond hartelijk hulp middag morgen prima top veel wel ziens
+bardzo cześć dobry dobrze dzień dzięki dziękuję hej pomoc rozumiem serdecznie super świetnie widzenia witam wszystkim
+ajuda bem boa bom certo dia entendi noite obrigada obrigado oi olá perfeito tarde tchau todos valeu ótimo
+السلام الخير النور أهلا تحية جدا جزيلا حسنا شكرا شكرًا صباح طيب عليكم كثيرا لك لكم مرحبا مساء ممتاز وعليكم
+`;
+let courteous: ReadonlySet<string> | undefined;
 
-/** Whether a message is a greeting, thanks or the like, and asks nothing. */
+/** Whether a message is a greeting, thanks or the like, and asks nothing; also with a name at its end. */
 export function isCourtesy(text: string): boolean {
   const line = text.toLowerCase().replaceAll(/\s+/g, ' ').trim();
-  return line.length <= maxCourtesyLength && courtesyPattern.test(line) && !/[?？؟\d]/.test(line);
+  if (line.length > maxCourtesyLength || /[?？؟\d]/.test(line)) return false;
+  const found = courtesyPattern.exec(line);
+  if (found === null) return false;
+  const known = (courteous ??= new Set(terms(courteousWords)));
+  const others = terms(line.slice(found[0].length)).filter((word) => !known.has(word) && !isStopword(word));
+  return others.length === 0 || (others.length === 1 && /\p{Lu}\p{Ll}+[.! ]*$/u.test(text.trim()));
 }
 
 /** A longer text asks for something besides, and its answer may be what is wanted. */
