@@ -82,6 +82,23 @@ describe('its sentences', () => {
 
 describe('who wants a person', () => {
   test.each([
+    ['Je veux parler à quelqu’un', 'Une personne'],
+    ['Parler à un conseiller', 'Une personne'],
+    ['Voglio parlare con una persona', 'Una persona le risponderà'],
+    ['Vorrei parlare con qualcuno', 'Una persona le risponderà'],
+    ['Hablar con un agente', 'Una persona le responderá'],
+    ['Quiero hablar con una persona', 'Una persona le responderá'],
+    ['Chcę rozmawiać z człowiekiem', 'Wkrótce'],
+    ['Quero falar com alguém', 'Uma pessoa'],
+    ['Medewerker spreken', 'Een medewerker'],
+    ['Mitarbeiter sprechen', 'Ein Mensch'],
+    ['talk to an agent', 'A person'],
+  ])('%j is told so in its language: %s', (text, words) => {
+    expect(asksForHuman(text)).toBe(true);
+    expect(getPhrases(null, text).person).toContain(words);
+  });
+
+  test.each([
     'I would like to talk to a person.',
     'Human please!',
     'can i SPEAK with an agent',

@@ -84,16 +84,16 @@ const phrases = {
 
 export type Language = keyof typeof phrases;
 
-// Frequent words that the other languages here do not have, so that two of them tell.
+// Frequent words that the other languages here do not have, so that two of them tell; and those by which one asks for a person.
 const languagePatterns: Readonly<Record<Language, RegExp>> = {
   en: /\b(?:the|what|how|is|my|you|your|with|where|when|can|does|and|would|want)\b/g,
-  de: /\b(?:der|die|das|ist|wie|ich|mein|meine|meinen|nicht|kann|und|wo|wann|mit|für|einen|möchte)\b/g,
-  fr: /\b(?:le|les|est|je|mon|ma|mes|vous|comment|où|quand|puis|pour|avec|une|des|voudrais|quel|quelle)\b/g,
-  es: /\b(?:el|los|las|es|cómo|dónde|cuándo|puedo|mi|mis|para|con|una|qué|quiero|quisiera|hay)\b/g,
-  it: /\b(?:il|gli|come|dove|quando|posso|mio|mia|per|con|una|che|sono|della|vorrei|di)\b/g,
-  nl: /\b(?:het|een|hoe|waar|wanneer|ik|mijn|kan|niet|voor|met|jullie|van|wil|graag)\b/g,
-  pl: /(?<!\p{L})(?:jak|gdzie|kiedy|czy|jest|mogę|moje|mój|nie|dla|się|chcę|co|na)(?!\p{L})/gu,
-  pt: /\b(?:os|as|como|onde|quando|posso|meu|minha|para|com|uma|que|não|gostaria|você|é)\b/g,
+  de: /\b(?:der|die|das|ist|wie|ich|mein|meine|meinen|nicht|kann|und|wo|wann|mit|für|einen|möchte|menschen|mitarbeiter|berater|jemandem|sprechen|reden)\b/g,
+  fr: /\b(?:le|les|est|je|mon|ma|mes|vous|comment|où|quand|puis|pour|avec|une|des|voudrais|quel|quelle|veux|parler|quelqu|personne|conseiller)\b/g,
+  es: /\b(?:el|los|las|es|cómo|dónde|cuándo|puedo|mi|mis|para|con|una|qué|quiero|quisiera|hay|hablar|alguien|persona|humano|agente)\b/g,
+  it: /\b(?:il|gli|come|dove|quando|posso|mio|mia|per|con|una|che|sono|della|vorrei|di|voglio|parlare|persona|qualcuno|operatore)\b/g,
+  nl: /\b(?:het|een|hoe|waar|wanneer|ik|mijn|kan|niet|voor|met|jullie|van|wil|graag|praten|spreken|iemand|medewerker|mens)\b/g,
+  pl: /(?<!\p{L})(?:jak|gdzie|kiedy|czy|jest|mogę|moje|mój|nie|dla|się|chcę|co|na|rozmawiać|porozmawiać|człowiekiem|konsultantem|kimś)(?!\p{L})/gu,
+  pt: /\b(?:os|as|como|onde|quando|posso|meu|minha|para|com|uma|que|não|gostaria|você|é|quero|falar|pessoa|alguém|atendente)\b/g,
   ar: /\p{Script=Arabic}{2,}/gu,
 };
 
