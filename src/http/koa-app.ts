@@ -24,7 +24,7 @@ import { serveMailStop } from './pages/mail-stop.ts';
 import { securityPage, securityStyle } from './pages/security.ts';
 import { servePages } from './pages/serve-pages.ts';
 import { siteDocuments } from './pages/site.ts';
-import { headerValues, pathOfTarget } from './request.ts';
+import { dropLongChoices, headerValues, pathOfTarget } from './request.ts';
 import { staticFiles } from './static-files.ts';
 import { widgetPreviewPage, widgetPreviewPolicy, widgetPreviewScript } from './pages/widget-preview.ts';
 
@@ -114,9 +114,11 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
   koa.use(serveFiles(service, config.trustProxy));
   // Documents and pages have no paths below the API's: its requests pass them by in one step.
   const pages = createPages({ service, config, demo }, documents);
-  koa.use((ctx, next) =>
-    ctx.path.startsWith(`${visitorApiPrefix}/`) ? next() : runInOrder(pages, ctx, next),
-  );
+  koa.use((ctx, next) => {
+    if (ctx.path.startsWith(`${visitorApiPrefix}/`)) return next();
+    dropLongChoices(ctx.req);
+    return runInOrder(pages, ctx, next);
+  });
 
   // 4. Cross-origin: who may ask, and who may read the answer.
   koa.use((ctx, next) => {

@@ -1,5 +1,5 @@
 // What a caller makes much of with few bytes: requests, which Node hands over in one turn of the loop, pieces of a body,
-// and names in a query. Owns how many are taken and what is said of the others. Must not test what a limit counts.
+// names in a query, and words of a header. Owns how many are taken and what is said of the others. Must not test what a limit counts.
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { maxAtOnce } from '../../src/http/bursts.ts';
@@ -109,4 +109,17 @@ it('looks at each name of a query once, however many there are', async () => {
   const file = await send(app.url, { path: `/api/v1/files/${randomUUID()}?${names}` });
   expect([config.status, file.status]).toEqual([200, 404]);
   expect(lookUp.mock.calls.length).toBe(0);
+});
+
+it('weighs what a client would rather have, but not thousands of words of it', async () => {
+  const encodingFor = async (wish: string): Promise<string | null> => {
+    const headers = [['Accept-Encoding', wish]] as const;
+    const reply = await send(app.url, { method: 'HEAD', path: '/openapi.json', headers });
+    return reply.headers.get('content-encoding');
+  };
+  expect(await encodingFor('x, br')).toBe('br');
+  expect(await encodingFor(`${'x,'.repeat(500)}br`)).toBeNull();
+  const asked = async (accept: string): Promise<number> =>
+    (await send(app.url, { method: 'HEAD', path: '/', headers: [['Accept', accept]] })).status;
+  expect([await asked('x/y, text/html'), await asked(`${'x/y,'.repeat(500)}text/html`)]).toEqual([200, 404]);
 });
