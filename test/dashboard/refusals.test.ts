@@ -185,6 +185,7 @@ describe('a form that is refused', () => {
       await admin('PATCH', application, monday('09:00', '')),
       await admin('PATCH', application, monday('09:00', '09:00')),
       await ann.call('PUT', '/notifications', { quietHours }),
+      await admin('POST', `${application}/domains`, { domain: '' }),
       await admin('PATCH', '/email', { server: { url: 'mail.example', address: 'a@b.example' } }),
       await admin('POST', `${application}/replies`, {
         question: 'Who?',
@@ -200,6 +201,7 @@ describe('a form that is refused', () => {
       'fieldTime',
       'fieldSameTime',
       'fieldOtherTime',
+      'fieldEmpty',
       'fieldMailServer',
       'fieldPerson',
     ]);
@@ -283,4 +285,13 @@ it('an act says at once that the server can’t be reached, and goes on when it 
   await accept.click();
   await page.locator('.standing').getByText('You have this conversation.').waitFor();
   expect(await accept.count()).toBe(0);
+});
+
+it('what needs an application first leads to where one is added', async () => {
+  const page = await visit('account');
+  await page.route('**/admin/applications', (route) => route.fulfill({ json: { applications: [] } }));
+  await page.evaluate("location.hash = '#/settings/knowledge'");
+  await page.getByRole('link', { name: 'Add an application first.' }).click();
+  await page.getByRole('button', { name: 'Add an application' }).waitFor();
+  expect(await page.evaluate('location.hash')).toBe('#/settings/applications');
 });

@@ -8,7 +8,7 @@ type Word = keyof SettingsWords | 'passwordCommon';
 /** How the server's sentence begins, and the text that stands for it; a figure in it is `n`, names in it are `list`. */
 const known: readonly (readonly [sentence: RegExp, word: Word])[] = [
   [/^is one of the passwords that are tried first/, 'passwordCommon'],
-  [/^must (?:not be empty|be given\b)/, 'fieldEmpty'],
+  [/^(?:must (?:not be empty|be given\b)|the domain is empty)/, 'fieldEmpty'],
   [/^must be an e-mail address/, 'fieldEmail'],
   [/^must have at least (\d+) character/, 'fieldShort'],
   [/^must have at most (\d+) character/, 'fieldLong'],

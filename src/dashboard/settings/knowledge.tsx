@@ -38,7 +38,12 @@ export function Page({ rest: [id] }: SettingsPageProps): JSX.Element {
     <Await of={applications}>
       {({ applications: all }) => {
         const application = chosen ?? all[0]?.id;
-        if (application === undefined) return <p>{s('noApplication')}</p>;
+        if (application === undefined)
+          return (
+            <p>
+              <a href={hrefOf('settings', 'applications')}>{s('noApplication')}</a>
+            </p>
+          );
         return (
           <>
             <Select
