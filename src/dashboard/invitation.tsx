@@ -3,6 +3,7 @@
 import './ui/form-look.ts';
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { serverAddress } from './router.ts';
 import { SignIn } from './sign-in.tsx';
 import { parse, post, refusedSentence, shortestPassword } from './sign-in-calls.ts';
 import { Button } from './ui/button.tsx';
@@ -39,14 +40,15 @@ async function accept(link: PasswordLink, token: string, password: string): Prom
 export interface InvitationProps {
   readonly link: PasswordLink;
   readonly token: string;
-  /** The organization whose page this is; null: the answer names it. */
-  readonly organization: string | null;
-  /** The invited member has signed in. */
-  readonly onDone: () => void;
+}
+
+/** A page of its own: another member may be signed in here, whose desk must not go on under the new session. */
+function openDesk(): void {
+  location.replace(`${serverAddress()}/`);
 }
 
 /** Asks for a password, then to sign in with it. */
-export function Invitation({ link, token, organization, onDone }: InvitationProps): JSX.Element {
+export function Invitation({ link, token }: InvitationProps): JSX.Element {
   const [password, setPassword] = useState('');
   const [problem, setProblem] = useState('');
   const [busy, setBusy] = useState(false);
@@ -55,8 +57,7 @@ export function Invitation({ link, token, organization, onDone }: InvitationProp
   useEffect(() => {
     document.title = `${title} · Deskbell`;
   }, [title]);
-  if (accepted !== null)
-    return <SignIn note={t('passwordIsSet')} organization={organization} known={accepted} onDone={onDone} />;
+  if (accepted !== null) return <SignIn note={t('passwordIsSet')} known={accepted} onDone={openDesk} />;
   const submit = async (): Promise<void> => {
     setBusy(true);
     const answer = await accept(link, token, password);

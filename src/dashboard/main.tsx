@@ -55,22 +55,12 @@ function NotLoaded(): JSX.Element {
 
 function LazySignIn(): JSX.Element | null {
   const SignIn = usePage<SignInProps>(async () => (await import('./sign-in.tsx')).SignIn);
-  return SignIn === null ? null : (
-    <SignIn note={signedOutNote.value} organization={namedOrganization()} onDone={signedIn} />
-  );
+  return SignIn === null ? null : <SignIn note={signedOutNote.value} onDone={signedIn} />;
 }
 
-function LazyInvitation({ link, token }: Pick<InvitationProps, 'link' | 'token'>): JSX.Element | null {
+function LazyInvitation(props: InvitationProps): JSX.Element | null {
   const Invitation = usePage<InvitationProps>(async () => (await import('./invitation.tsx')).Invitation);
-  return Invitation === null ? null : (
-    // A page of its own: another member may be signed in here, whose desk must not go on under the new session.
-    <Invitation
-      link={link}
-      token={token}
-      organization={namedOrganization()}
-      onDone={() => location.replace(`${serverAddress()}/`)}
-    />
-  );
+  return Invitation === null ? null : <Invitation {...props} />;
 }
 
 function LazySettings(): JSX.Element {
@@ -82,11 +72,6 @@ function LazySettings(): JSX.Element {
   ) : (
     <Settings />
   );
-}
-
-/** The organization whose page this is, where the server knows it by the host's name. */
-function namedOrganization(): string | null {
-  return document.querySelector<HTMLMetaElement>('meta[name=deskbell-organization]')?.content ?? null;
 }
 
 interface TrustedPolicy {

@@ -40,6 +40,11 @@ export async function signInByLink(ticket: string): Promise<Refused | null> {
   return new Promise(() => undefined);
 }
 
+/** The organization whose page this is, where the server knows it by the host's name; null: it has to be written. */
+function namedOrganization(): string | null {
+  return document.querySelector<HTMLMetaElement>('meta[name=deskbell-organization]')?.content ?? null;
+}
+
 /** The short name of the organization, where the address names it: the first label of the host, else the last one used. */
 function guessedOrganization(): string {
   return new URLSearchParams(location.search).get('organization') ?? readSetting(organizationKey) ?? '';
@@ -48,15 +53,14 @@ function guessedOrganization(): string {
 export interface SignInProps {
   /** Why the member has to sign in again. */
   readonly note: string | null;
-  /** The organization whose page this is; null: it has to be written. */
-  readonly organization: string | null;
   /** What the form begins with. */
   readonly known?: { readonly organization: string; readonly email: string };
   readonly onDone: () => void;
 }
 
 /** The whole page before a member is signed in. */
-export function SignIn({ note, organization: fixed, known, onDone }: SignInProps): JSX.Element {
+export function SignIn({ note, known, onDone }: SignInProps): JSX.Element {
+  const fixed = namedOrganization();
   const [organization, setOrganization] = useState(fixed ?? known?.organization ?? guessedOrganization());
   const [email, setEmail] = useState(known?.email ?? '');
   const [password, setPassword] = useState('');
