@@ -82,13 +82,17 @@ export async function signOut(): Promise<void> {
   const unsaved = await handOverDrafts(drafts, memberId);
   // Where they can't be saved they stay on this device, and the member must know.
   if (unsaved > 0 && !confirm(t('draftsNotSaved', { n: unsaved }))) return takeBack(model, drafts);
+  await import('./push.ts').then(({ unsubscribe }) => unsubscribe()).catch(() => undefined);
   try {
-    const { unsubscribe } = await import('./push.ts');
-    await unsubscribe().catch(() => undefined);
     await staffClient().call('DELETE', '/session');
-  } finally {
-    // Not by the hash, which would close the conversation over a socket that is closing itself.
-    history.replaceState(null, '', location.pathname + location.search);
-    beginAnew();
+  } catch (error) {
+    if (errorCode(error) !== 'unauthorized') {
+      // It goes on, and the next page would have it: the member must know, and not take it for ended.
+      await takeBack(model, drafts);
+      throw error;
+    }
   }
+  // Not by the hash, which would close the conversation over a socket that is closing itself.
+  history.replaceState(null, '', location.pathname + location.search);
+  beginAnew();
 }

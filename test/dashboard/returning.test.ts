@@ -189,6 +189,23 @@ test('a link that signs another member in shows nothing of the one before', asyn
   expect(await list(page).getByRole('option').count()).toBe(0);
 });
 
+test('signing out that the service does not hear of is not taken for done, and keeps the draft', async () => {
+  const { page } = await atWork('Yan');
+  const field = page.locator('[data-field=composer]');
+  await field.fill('half an answer');
+  const signOut = async (): Promise<void> => {
+    await page.locator('.account-menu > button').click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+  };
+  await page.route('**/api/v1/staff/session', (route) => route.abort());
+  await signOut();
+  await page.locator('.toast').getByText('The server can’t be reached just now.').waitFor();
+  expect([await accountOf(page), await field.inputValue()]).toEqual(['Account: Yan', 'half an answer']);
+  await page.unroute('**/api/v1/staff/session');
+  await signOut();
+  await page.getByLabel('Password').waitFor();
+});
+
 describe('by keyboard', () => {
   const focused = (page: Page): Promise<unknown> =>
     page.evaluate('document.activeElement?.textContent?.trim()');
