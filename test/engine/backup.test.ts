@@ -124,7 +124,9 @@ describe('says what is wrong with the place that it was given', () => {
       );
     await expect(refusing(({ target }) => target)).rejects.toThrow(sentence);
     // What can't be read is not the target's fault.
-    await expect(refusing(() => join(app.folder, 'deskbell.db'))).rejects.toThrow(`${code}: raw`);
+    await expect(refusing(() => join(app.folder, 'deskbell.db'))).rejects.toThrow(
+      `The database ${join(app.folder, 'deskbell.db')} can't be written.`,
+    );
   });
 });
 

@@ -27,6 +27,8 @@ async function open(): Promise<ReturnType<typeof widgetLocators>> {
   ({ page } = visit);
   const w = widgetLocators(page);
   await w.open();
+  // It comes with the conversation, which is loaded once the panel is open.
+  await page.locator('deskbell-widget [aria-live="polite"]').waitFor({ state: 'attached' });
   await page.evaluate(`(() => {
     window.heard = [];
     const region = document.querySelector('deskbell-widget').shadowRoot.querySelector('[aria-live="polite"]');
