@@ -31,9 +31,9 @@ export default defineConfig({
     // Files share workers, which load the program once.
     isolate: false,
     pool: 'forks',
-    // One more than cores: a test that drives a browser, a terminal or a process waits for a good part of its time. With five
-    // on two cores the same tests took a tenth more of the processor.
-    maxWorkers: availableParallelism() + 1,
+    // Two more than cores: a test that drives a browser, a terminal or a process waits for a good part of its time. On two cores
+    // the run took a tenth less than with one more, and no more of the processor.
+    maxWorkers: availableParallelism() + 2,
     sequence: { sequencer: LongestFirst },
     // A limit is for a test that hangs, not for one that is slow: a busy machine takes ten times as long.
     testTimeout: unbounded ? 0 : 600_000,
