@@ -154,7 +154,7 @@ describe('a form that is refused', () => {
     await hours.getByRole('button', { name: 'Speichern' }).click();
     await tuesday.getByText('Schreiben Sie eine Uhrzeit wie 09:30.').waitFor();
     expect(await tuesday.getByLabel('Schließt').getAttribute('aria-invalid')).toBe('true');
-    expect(await page.evaluate('document.activeElement.value')).toBe('5 pm');
+    await expect.poll(() => page.evaluate('document.activeElement.value')).toBe('5 pm');
     expect(await hours.locator('> .problem').textContent()).toBe('');
     await hours.getByLabel('Tag').fill('2026-12-24');
     await hours.getByRole('button', { name: 'Tag hinzufügen' }).click();
