@@ -7,10 +7,8 @@ import type { Duplex } from 'node:stream';
 import { errorCodes, type ErrorCode } from '../protocol/codes.ts';
 import { ServiceError } from '../services/core/errors.ts';
 import { commonHeaders } from './common-headers.ts';
+import { methods } from './request.ts';
 import { describeFailure } from './responses.ts';
-
-/** What any path may be asked with. */
-const possibleMethods = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS';
 
 interface Refusal {
   readonly status: string;
@@ -86,8 +84,9 @@ export function refuseUpgrade(stream: Duplex, refusal: ServiceError): void {
 /** For the server's `connect`, which Node hands over as a bare connection: this is no proxy. */
 export function refuseConnect(_request: IncomingMessage, stream: Duplex): void {
   stream.on('error', () => stream.destroy());
-  const message = `CONNECT is not possible here. Possible are ${possibleMethods}.`;
-  refuse(stream, new ServiceError('method_not_allowed', message), { Allow: possibleMethods });
+  const possible = [...methods].join(', ');
+  const message = `CONNECT is not possible here. Possible are ${possible}.`;
+  refuse(stream, new ServiceError('method_not_allowed', message), { Allow: possible });
 }
 
 function refuse(stream: Duplex, refusal: ServiceError, more: Readonly<Record<string, string>>): void {

@@ -24,7 +24,7 @@ import { serveMailStop } from './pages/mail-stop.ts';
 import { securityPage, securityStyle } from './pages/security.ts';
 import { servePages } from './pages/serve-pages.ts';
 import { siteDocuments } from './pages/site.ts';
-import { dropLongChoices, headerValues, pathOfTarget } from './request.ts';
+import { dropLongChoices, headerValues, methods, pathOfTarget } from './request.ts';
 import { staticFiles } from './static-files.ts';
 import { widgetPreviewPage, widgetPreviewPolicy, widgetPreviewScript } from './pages/widget-preview.ts';
 
@@ -40,8 +40,6 @@ export interface HttpHandler {
   /** From now on every request is refused with 503: the service is going away. */
   stopAccepting(): void;
 }
-
-const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 /** What members open in a browser. */
 const memberPages = {

@@ -37,6 +37,17 @@ export function pathOfTarget(target: string): string {
   return wanted.startsWith('/') ? wanted : `/${wanted}`;
 }
 
+/** What any path may be asked with. */
+export const methods: ReadonlySet<string> = new Set([
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'OPTIONS',
+]);
+
 /** No browser says so much of what it would rather have. */
 const maxChoice = 1_000;
 
