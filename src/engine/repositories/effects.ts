@@ -47,8 +47,6 @@ export interface EffectsRepository {
     conversationId: string,
     memberId: string,
   ): Promise<EffectRow | undefined>;
-  /** 0 when it waits no more. */
-  setDue(id: string, at: number): Promise<number>;
   /** The keys of the rows of a kind that concern a conversation, at most `limit`. */
   keysOf(kind: string, conversationId: string, limit: number): Promise<string[]>;
   readonly log: LogStretches<EffectFilter, EffectRow>;

@@ -24,8 +24,6 @@ export interface FilesRepository {
   totals(organizationId: string): Promise<Omit<FileTotalsRow, 'organization_id'>>;
   /** The same of all organizations, and what waits. */
   overview(): Promise<{ files: number; bytes: number; scanning: number; removals: number; failing: number }>;
-  /** Objects of files, in their order, after one of them. */
-  objects(after: string, limit: number): Promise<Pick<FileRow, 'object' | 'size' | 'digest'>[]>;
   /** Whether an object is a file's. */
   isUsed(object: string): Promise<boolean>;
   /** Whether an object is a file's, or will go anyway. */

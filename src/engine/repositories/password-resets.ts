@@ -7,6 +7,5 @@ export interface PasswordResetsRepository {
   put(row: PasswordResetRow): Promise<number>;
   /** Takes one away; 0 when it is not there any more. */
   remove(digest: Uint8Array): Promise<number>;
-  removeOf(memberId: string): Promise<number>;
   removeExpired(now: number): Promise<number>;
 }

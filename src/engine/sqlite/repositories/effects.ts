@@ -88,11 +88,8 @@ const setClaim = prepare<{ id: string; payload: string; recipient: string }>()((
     .where('id', '=', p.id)
     .where('state', '=', 'waiting'),
 );
-const setDue = prepare<{ id: string; at: number }>()((db, p) =>
-  db.updateTable('effects').set({ due_at: p.at }).where('id', '=', p.id).where('state', '=', 'waiting'),
-);
 /** The statements that write what becomes of effects: they touch no conversation. */
-export const effectStatements = [insert, setAttempt, setClaim, setDue];
+export const effectStatements = [insert, setAttempt, setClaim];
 const prune = prepare<{ before: number; limit: number }>()((db, p) =>
   db
     .deleteFrom('effects')
@@ -200,7 +197,6 @@ export function createEffectsRepository(runner: Runner): EffectsRepository {
       (await first(runner, nextDue, { kind, organization_id: organizationId, now }))?.due_at ?? null,
     setAttempt: (row) => run(runner, setAttempt, row),
     setClaim: (id, payload, recipient) => run(runner, setClaim, { id, payload, recipient }),
-    setDue: (id, at) => run(runner, setDue, { id, at }),
     log: {
       timeOf: async ({ organizationId }, { from, before }, most) =>
         (await first(runner, timeOf, { organization_id: organizationId, from, before, offset: most - 1 }))

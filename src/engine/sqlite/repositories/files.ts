@@ -110,14 +110,6 @@ const overview = prepare<object>()((db) =>
       .as('failing'),
   ]),
 );
-const objects = prepare<{ after: string; limit: number }>()((db, p) =>
-  db
-    .selectFrom('files')
-    .select(['object', 'size', 'digest'])
-    .where('object', '>', p.after)
-    .orderBy('object')
-    .limit(p.limit),
-);
 const used = prepare<{ object: string }>()((db, p) =>
   db.selectFrom('files').select('object').where('object', '=', p.object),
 );
@@ -172,7 +164,6 @@ export function createFilesRepository(runner: Runner): FilesRepository {
         failing: row?.failing ?? 0,
       };
     },
-    objects: (after, limit) => all(runner, objects, { after, limit }),
     isUsed: async (object) => (await first(runner, used, { object })) !== undefined,
     isKnown: async (object) => (await first(runner, known, { object })) !== undefined,
     planRemoval: (object, dueAt) => run(runner, planRemoval, { object, due_at: dueAt }),

@@ -32,7 +32,6 @@ export function createPasswordResetsRepository(runner: Runner): PasswordResetsRe
       return run(runner, insert, row);
     },
     remove: (digest) => run(runner, remove, { digest }),
-    removeOf: (memberId) => run(runner, removeOf, { member_id: memberId }),
     removeExpired: (now) => run(runner, removeExpired, { now }),
   };
 }
