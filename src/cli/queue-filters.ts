@@ -1,11 +1,12 @@
 // The filters of the queue as options: `inbox` asks with them, and `views save` keeps them.
 import { InvalidArgumentError, Option, type Command } from 'commander';
+import { conversationStatuses, priorities, queueSorts } from '../protocol/enums.ts';
 import type { Priority } from '../protocol/entities.ts';
 import type { QueueSort, ViewQuery } from '../protocol/queue.ts';
 import { appendValue } from './command-builder.ts';
 
 export interface FilterOptions {
-  readonly status?: 'pending' | 'active' | 'closed' | 'all';
+  readonly status?: (typeof statuses)[number];
   readonly mine?: boolean;
   readonly search?: string;
   readonly tag?: readonly string[];
@@ -17,9 +18,7 @@ export interface FilterOptions {
   readonly sort?: QueueSort;
 }
 
-const statuses = ['pending', 'active', 'closed', 'all'];
-const priorities: readonly Priority[] = ['low', 'normal', 'high', 'urgent'];
-const sorts: readonly QueueSort[] = ['queue', 'updated', 'newest', 'oldest', 'waiting', 'priority'];
+const statuses = [...conversationStatuses, 'all'] as const;
 
 /** @param statusAbout what the status is unless it is said */
 export function addFilterOptions(command: Command, statusAbout = 'all unless given'): Command {
@@ -35,7 +34,7 @@ export function addFilterOptions(command: Command, statusAbout = 'all unless giv
       new Option('--priority <P>', 'only those of this priority; several may be given').argParser(priority),
     )
     .option('--waiting <MINUTES>', 'only those whose visitor has waited so long', minutes)
-    .addOption(new Option('--sort <ORDER>', 'in which order').choices(sorts));
+    .addOption(new Option('--sort <ORDER>', 'in which order').choices(queueSorts));
 }
 
 function priority(value: string, before: readonly Priority[] | undefined): readonly Priority[] {

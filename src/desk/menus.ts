@@ -6,7 +6,7 @@ import { kindOf, sizeText } from '../sdk/shown-files.ts';
 import { isAvailable, keyScopeOf, targetFiles } from './available-commands.ts';
 import { keyFor, paletteCommands } from './palette-commands.ts';
 import { sanitizeLine } from './sanitize-line.ts';
-import { priorities, priorityTexts } from './priorities.ts';
+import { offeredPriorities, priorityTexts } from './priorities.ts';
 import type { QueueView } from './queue.ts';
 import { parseSnoozeEnd, snoozeChoices, snoozeEnd } from './snooze-times.ts';
 import type { Say } from './texts.ts';
@@ -120,7 +120,7 @@ function allChoices(state: DeskState, menu: Menu, keymap: Keymap, say: Say): rea
     case 'tag':
       return tagChoices(state, menu, say);
     case 'priority':
-      return priorities.map((priority, index) => ({
+      return offeredPriorities.map((priority, index) => ({
         id: priority,
         label: say(priorityTexts[priority]),
         detail: aboutItems(state, menu).every((item) => item.priority === priority) ? '✓' : '',

@@ -1,8 +1,9 @@
 // The priorities of a conversation, and what they are called.
+import { priorities } from '../protocol/enums.ts';
 import type { Priority } from '../protocol/entities.ts';
 
 /** In the order in which they are offered. */
-export const priorities = ['urgent', 'high', 'normal', 'low'] as const satisfies readonly Priority[];
+export const offeredPriorities: readonly Priority[] = priorities.toReversed();
 
 export const priorityTexts = {
   low: 'priorityLow',

@@ -1,6 +1,7 @@
 // A view as one line of text, so that a terminal and a browser write and change it alike: words for what it shows, and its
 // name behind "=", as in `tag:late unread = Late parcels`. Pure.
 import { queueLimits } from '../protocol/codes.ts';
+import { priorities, queueModes, queueSorts } from '../protocol/enums.ts';
 import type { QueueFilter } from '../sdk/staff-types.ts';
 
 /** A view as it was written. */
@@ -38,11 +39,11 @@ const valueWords: Readonly<Record<string, (value: string) => QueueFilter | null>
       ? { waitingLonger: Number(value) }
       : null,
   sort: (value) => {
-    const sort = sorts.find((one) => one === value);
+    const sort = queueSorts.find((one) => one === value);
     return sort === undefined ? null : { sort };
   },
   mode: (value) => {
-    const mode = modes.find((one) => one === value);
+    const mode = queueModes.find((one) => one === value);
     return mode === undefined ? null : { mode };
   },
   snoozed: (value) => (value === 'all' ? { snoozed: 'all' } : value === 'no' ? { snoozed: false } : null),
@@ -53,9 +54,6 @@ const valueWords: Readonly<Record<string, (value: string) => QueueFilter | null>
   words: (q) => ({ q }),
 };
 
-const priorities = ['urgent', 'high', 'normal', 'low'] as const;
-const sorts = ['queue', 'updated', 'newest', 'oldest', 'waiting', 'priority'] as const;
-const modes = ['live', 'test', 'all'] as const;
 const sharedWord = 'shared';
 
 /** Words to offer while one is written, the organization's tags behind them. */
@@ -65,7 +63,7 @@ export function viewWords(tags: readonly string[]): readonly string[] {
     ...priorities.map((one) => `priority:${one}`),
     'waiting:30',
     'channel:email',
-    ...sorts.map((one) => `sort:${one}`),
+    ...queueSorts.map((one) => `sort:${one}`),
     sharedWord,
     ...tags.map((tag) => `tag:${quoted(tag)}`),
   ];

@@ -179,26 +179,6 @@ export const blockedFileEndings = ['exe', 'msi', 'bat', 'cmd', 'scr', 'js', 'vbs
 /** How a staff token begins, by which it is told from a session. */
 export const staffTokenPrefix = 'dbt_';
 
-/** What a staff token may be allowed to do. */
-export const tokenScopes = [
-  'conversations:read',
-  'conversations:draft',
-  'conversations:reply',
-  'conversations:act',
-  'people:read',
-  'settings:read',
-  'settings:write',
-] as const;
-
-/** What a member may be told of. */
-export const notificationEvents = ['new', 'assigned', 'reply', 'mention', 'due'] as const;
-
-/** How a member may be told. */
-export const notificationWays = ['push', 'email', 'bell'] as const;
-
-/** How much of a visitor's message is shown. */
-export const notificationPreviews = ['none', 'name', 'text'] as const;
-
 export const escalationLimits = { steps: 10, minutes: 1_440 } as const;
 
 /** Browsers of one member that are sent pushes. */

@@ -2,7 +2,8 @@
 // Owns shapes only: how a row becomes one of these is services/core/serializers.ts.
 import { z } from 'zod';
 import { applicationSettings } from './application-settings.ts';
-import { assistantLimits, fileLimits, notificationWays } from './codes.ts';
+import { assistantLimits, fileLimits } from './codes.ts';
+import { conversationStatuses, notificationWays, plans, priorities, secondFactorDemands } from './enums.ts';
 import { exactText } from './text.ts';
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
@@ -29,21 +30,19 @@ export const timestamp = z.string().meta({ format: 'date-time' });
 export const mode = z.enum(['live', 'test']);
 export type Mode = z.infer<typeof mode>;
 
-export const plan = z.enum(['free', 'premium', 'enterprise']);
+export const plan = z.enum(plans);
 export type Plan = z.infer<typeof plan>;
 
 export const role = z.enum(['admin', 'operator']);
 export type Role = z.infer<typeof role>;
 
-/** Which members of an organization must show a second factor. */
-export const secondFactorDemand = z.enum(['off', 'admins', 'all']);
+export const secondFactorDemand = z.enum(secondFactorDemands);
 export type SecondFactorDemand = z.infer<typeof secondFactorDemand>;
 
-export const conversationStatus = z.enum(['pending', 'active', 'closed']);
+export const conversationStatus = z.enum(conversationStatuses);
 export type ConversationStatus = z.infer<typeof conversationStatus>;
 
-/** How urgent staff say a conversation is. */
-export const priority = z.enum(['low', 'normal', 'high', 'urgent']);
+export const priority = z.enum(priorities);
 export type Priority = z.infer<typeof priority>;
 
 export const contentFormat = z.enum(['plain', 'lexical']);

@@ -2,7 +2,8 @@
 // an organization does when no member accepts a conversation.
 import { z } from 'zod';
 import { timezone } from './application-settings.ts';
-import { escalationLimits, notificationEvents, notificationPreviews, notificationWays } from './codes.ts';
+import { escalationLimits } from './codes.ts';
+import { notificationEvents, notificationPreviews, notificationWays } from './enums.ts';
 import { timestamp, uuid } from './entities.ts';
 import { exactText } from './text.ts';
 

@@ -2,7 +2,8 @@
 // limits only; what they mean is services/chat.
 import { z } from 'zod';
 import { queueLimits } from './codes.ts';
-import { conversationStatus, mode, priority, timestamp, uuid, visitorUuid } from './entities.ts';
+import { queueModes, queueSorts } from './enums.ts';
+import { conversationStatus, priority, timestamp, uuid, visitorUuid } from './entities.ts';
 import { text } from './text.ts';
 
 /** One line that can be read: tags and views are named in lists, addresses and shells. */
@@ -33,8 +34,7 @@ function several<T extends string>(one: z.ZodType<T, T>, max: number) {
     .pipe(z.array(one).min(1).max(max));
 }
 
-/** Orders of the queue. `queue`: waiting longest first among pending ones, then the others by their last change. */
-export const queueSort = z.enum(['queue', 'updated', 'newest', 'oldest', 'waiting', 'priority']);
+export const queueSort = z.enum(queueSorts);
 export type QueueSort = z.infer<typeof queueSort>;
 
 /** What a list of conversations, or a saved view, asks for. Everything that is said must hold. */
@@ -84,7 +84,7 @@ export const queueQuery = {
 };
 
 /** The question of a saved view. `mode` is `live` unless said. */
-export const viewQuery = z.object({ ...queueQuery, mode: z.enum([...mode.options, 'all']).optional() });
+export const viewQuery = z.object({ ...queueQuery, mode: z.enum(queueModes).optional() });
 export type ViewQuery = z.infer<typeof viewQuery>;
 
 /** A saved question, for its maker alone or for everybody. */

@@ -1,6 +1,6 @@
 // How members sign in: second factors, sessions and staff tokens as the API shows them. Owns shapes only.
 import { z } from 'zod';
-import { tokenScopes } from './codes.ts';
+import { tokenScopes } from './enums.ts';
 import { member, timestamp, uuid } from './entities.ts';
 import { exactText } from './text.ts';
 

@@ -1,6 +1,7 @@
 // The contract of webhooks: which events can be sent, what each carries, and how the
 // webhook itself and its deliveries look from outside. Shapes only; holds no rule.
 import { z } from 'zod';
+import { deliveryStatuses } from './enums.ts';
 import { contentFormat, message, priority, sentMessage, timestamp, uuid } from './entities.ts';
 import { text } from './text.ts';
 
@@ -71,8 +72,7 @@ export type Webhook = z.infer<typeof webhook>;
 /** A webhook with its signing secret: the answer to creating or revealing one, and nowhere else. */
 export const webhookWithSecret = webhook.extend({ secret: z.string() });
 
-/** `waiting` for its first or next attempt, `delivered`, `failed` for good, or `skipped`: nothing was left to tell. */
-export const deliveryStatus = z.enum(['waiting', 'delivered', 'failed', 'skipped']);
+export const deliveryStatus = z.enum(deliveryStatuses);
 export type DeliveryStatus = z.infer<typeof deliveryStatus>;
 
 export const webhookDelivery = z.object({

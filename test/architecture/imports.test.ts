@@ -72,6 +72,7 @@ const WALLS: readonly Wall[] = [
     packages: ['node:', 'ipaddr.js', 'nodemailer', 'imapflow'],
   },
   { folder: 'src/protocol/codes.ts', own: [], packages: [] },
+  { folder: 'src/protocol/enums.ts', own: [], packages: [] },
   { folder: 'src/protocol/', own: ['src/protocol/'], packages: ['zod'] },
   {
     folder: 'src/engine/engine.ts',
@@ -181,6 +182,7 @@ const WALLS: readonly Wall[] = [
       'src/sdk/',
       'src/text/',
       'src/protocol/codes.ts',
+      'src/protocol/enums.ts',
       'widget/shared/',
       'widget/conversation/rich-text.ts',
       'widget/conversation/notification-sound.ts',
@@ -431,6 +433,7 @@ describe('which may import which', () => {
 
   test.each([
     ['src/protocol/codes.ts', "import { z } from 'zod';"],
+    ['src/protocol/enums.ts', "import { z } from 'zod';"],
     ['src/protocol/events.ts', "import type { Tx } from '../engine/engine.ts';"],
     ['src/services/chat/messages.ts', "import {\n  sql,\n  type Kysely,\n} from 'kysely';"],
     ['src/services/chat/messages.ts', "import type { Store } from '../../engine/sqlite/sqlite-store.ts';"],

@@ -1,6 +1,7 @@
 // deskbell mail … and deskbell outbox …: by which server mails leave, whether they arrive, what was sent and what became
 // of it. Holds no rule; a key is shown once.
 import { Option, type Command } from 'commander';
+import { deliveryStatuses, effectKinds } from '../../protocol/enums.ts';
 import type { EffectKind, MailState, OutboxEffect } from '../../protocol/operations/email.ts';
 import type { DeliveryStatus } from '../../protocol/webhooks.ts';
 import { addCommandGroup, wholeNumberOr } from '../command-builder.ts';
@@ -16,16 +17,13 @@ interface LogOptions {
   readonly kind?: EffectKind;
 }
 
-const statuses = ['waiting', 'delivered', 'failed', 'skipped'] as const satisfies readonly DeliveryStatus[];
-const kinds = ['mail', 'push', 'escalation'] as const satisfies readonly EffectKind[];
-
 export function addMailCommands(program: Command, act: WrapHandler): void {
   const mail = addCommandGroup(program, 'mail', 'mails to visitors and from them');
   const org = (command: Command): Command =>
     command.requiredOption('--org <S>', 'the organization (slug or id)');
   const log = (command: Command): Command =>
     org(command)
-      .addOption(new Option('--status <S>', 'only what stands so').choices(statuses))
+      .addOption(new Option('--status <S>', 'only what stands so').choices(deliveryStatuses))
       .option('--limit <N>', 'how many', wholeNumberOr(), 20);
 
   org(mail.command('status').description('show how mails leave and come back')).action(
@@ -81,7 +79,7 @@ export function addMailCommands(program: Command, act: WrapHandler): void {
     outbox
       .command('list')
       .description('list it, newest first')
-      .addOption(new Option('--kind <K>', 'only this').choices(kinds)),
+      .addOption(new Option('--kind <K>', 'only this').choices(effectKinds)),
   ).action(
     act<LogOptions>(async (context, { org: organization, status, limit, kind }) => {
       const { effects } = await runLocal(context, 'outbox.list', {

@@ -1,7 +1,7 @@
 // deskbell notify …: what a member is told of, by which ways, and a test that names the broken link; and the server's key
 // for pushes. Through the server but for the key; holds no rule.
 import type { Command } from 'commander';
-import { notificationEvents, notificationWays } from '../../protocol/codes.ts';
+import { notificationEvents, notificationWays } from '../../protocol/enums.ts';
 import type {
   NotificationSettings,
   NotificationTestResult,

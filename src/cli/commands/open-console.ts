@@ -4,6 +4,7 @@ import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Option, type Command } from 'commander';
 import type { runConsole } from '../console/start.tsx';
+import { queueModes } from '../../protocol/enums.ts';
 import { disableColors, userFolders, terminalEnvironment } from '../../config/user-environment.ts';
 import type { WrapHandler, Context } from '../context.ts';
 import type { SignIn } from '../credentials.ts';
@@ -19,7 +20,7 @@ interface ConsoleFlags extends ServerOptions {
   readonly desktop?: boolean;
   readonly title?: boolean;
   readonly keys?: string;
-  readonly mode?: 'live' | 'test' | 'all';
+  readonly mode?: (typeof queueModes)[number];
   readonly screenReader?: boolean;
 }
 
@@ -31,7 +32,7 @@ export function addConsoleCommand(program: Command, act: WrapHandler): void {
     .option('--keys <FILE>', 'a JSON file with your own keys (default: keys.json beside the saved sessions)')
     .addOption(
       new Option('--mode <M>', 'live conversations, those of test keys, or both')
-        .choices(['live', 'test', 'all'])
+        .choices(queueModes)
         .default('live'),
     )
     .option('--screen-reader', 'plain lines in one column')

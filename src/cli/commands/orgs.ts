@@ -1,7 +1,7 @@
 // deskbell org …: the organizations of a data folder. Holds no rule.
 import { Argument, Option, type Command } from 'commander';
-import { notificationWays } from '../../protocol/codes.ts';
-import type { OrganizationDetail, Plan } from '../../protocol/entities.ts';
+import { notificationWays, plans, secondFactorDemands } from '../../protocol/enums.ts';
+import type { OrganizationDetail } from '../../protocol/entities.ts';
 import type { RawInput } from '../../protocol/operations.ts';
 import type { WrapHandler, Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
@@ -14,8 +14,6 @@ import {
 } from '../command-builder.ts';
 import { runLocal } from '../local.ts';
 import { counted, formatBytes } from '../../text/text.ts';
-
-const plans: readonly Plan[] = ['free', 'premium', 'enterprise'];
 
 interface LimitOptions {
   readonly requestsPerMinute?: number | 'plan';
@@ -91,11 +89,9 @@ export function addOrgCommands(program: Command, act: WrapHandler): void {
     .option('--name <N>', 'the name')
     .option('--release-after <MINUTES|never>', 'minutes without a live connection', wholeNumberOr('never'))
     .addOption(
-      new Option('--second-factor <WHO>', 'who must show a second factor; ends sessions without').choices([
-        'off',
-        'admins',
-        'all',
-      ]),
+      new Option('--second-factor <WHO>', 'who must show a second factor; ends sessions without').choices(
+        secondFactorDemands,
+      ),
     )
     .option(
       '--escalate <STEP|off>',

@@ -1,6 +1,7 @@
 // deskbell tag, untag, priority, snooze, wake, reopen, unread and bulk: order in the queue, conversation by conversation
 // or many at once. Holds no rule.
 import { Argument, Option, type Command } from 'commander';
+import { bulkActs, priorities } from '../../protocol/enums.ts';
 import type { Priority } from '../../protocol/entities.ts';
 import type { StaffConversation } from '../../sdk/staff-types.ts';
 import { parseDuration } from '../command-builder.ts';
@@ -11,7 +12,6 @@ import { addServerOptions, withRemote, type Remote, type ServerOptions } from '.
 import { findMemberId, performAct, postAct } from './conversations.ts';
 
 const idAbout = 'its id, or at least six characters of its beginning or end';
-const priorities: readonly Priority[] = ['low', 'normal', 'high', 'urgent'];
 
 interface SnoozeOptions extends ServerOptions {
   readonly for?: number;
@@ -108,20 +108,6 @@ function snoozeEnd(options: SnoozeOptions): string {
     throw new UsageError(`${JSON.stringify(until)} is no time. Write for example 2026-12-24T09:00.`);
   return new Date(time).toISOString();
 }
-
-const bulkActs = [
-  'accept',
-  'release',
-  'resolve',
-  'reopen',
-  'transfer',
-  'tag',
-  'untag',
-  'priority',
-  'snooze',
-  'unsnooze',
-  'unread',
-];
 
 interface BulkOptions extends SnoozeOptions {
   readonly tag?: string;

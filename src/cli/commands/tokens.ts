@@ -1,6 +1,6 @@
 // deskbell token …: tokens for scripts, at a server. Shows a token's text once, where it was made. Holds no rule.
 import { Option, type Command } from 'commander';
-import { tokenScopes } from '../../protocol/codes.ts';
+import { tokenScopes } from '../../protocol/enums.ts';
 import type { StaffToken } from '../../protocol/sign-in.ts';
 import { addCommandGroup, appendValue, parseDuration } from '../command-builder.ts';
 import type { Context, WrapHandler } from '../context.ts';

@@ -1,7 +1,7 @@
 // Owns a member's own account: name, language, time zone, signature, password, where they are signed in, tokens for scripts.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { tokenScopes } from '../../protocol/codes.ts';
+import { tokenScopes } from '../../protocol/enums.ts';
 import type { OwnAccount, StaffSession, StaffToken } from '../../protocol/sign-in.ts';
 import { session } from '../api.ts';
 import { serverAddress } from '../router.ts';

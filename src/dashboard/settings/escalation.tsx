@@ -1,7 +1,8 @@
 // Owns what is done when no member accepts a conversation: a list of steps, changed as a whole.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { escalationLimits, notificationWays } from '../../protocol/codes.ts';
+import { escalationLimits } from '../../protocol/codes.ts';
+import { notificationWays } from '../../protocol/enums.ts';
 import type { OrganizationDetail } from '../../protocol/entities.ts';
 import { Button } from '../ui/button.tsx';
 import { Checkbox, Field, Select } from '../ui/field.tsx';

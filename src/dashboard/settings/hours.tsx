@@ -1,7 +1,8 @@
 // Owns the editor of business hours: a week, and days that are different.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { BusinessHours, OpeningInterval, Weekday } from '../../protocol/application-settings.ts';
+import type { BusinessHours, OpeningInterval } from '../../protocol/application-settings.ts';
+import { weekdays } from '../../protocol/enums.ts';
 import { Button } from '../ui/button.tsx';
 import { Checkbox, Field } from '../ui/field.tsx';
 import { toast } from '../ui/toast.tsx';
@@ -13,20 +14,11 @@ import { s } from './words.ts';
 
 type Hours = NonNullable<BusinessHours>;
 
-const days: readonly Weekday[] = [
-  'monday',
-  'tuesday',
-  'wednesday',
-  'thursday',
-  'friday',
-  'saturday',
-  'sunday',
-];
 /** Where they are in an application's settings. */
 const place = 'behavior.businessHours';
 const usual: OpeningInterval = { open: '09:00', close: '17:00' };
 const firstWeek: Hours = {
-  week: Object.fromEntries(days.slice(0, 5).map((day) => [day, [usual]])),
+  week: Object.fromEntries(weekdays.slice(0, 5).map((day) => [day, [usual]])),
   exceptions: [],
 };
 
@@ -109,7 +101,7 @@ function Week({
   const [date, setDate] = useState('');
   return (
     <>
-      {days.map((day, index) => (
+      {weekdays.map((day, index) => (
         <Intervals
           key={day}
           legend={dayName(index)}

@@ -2,7 +2,7 @@
 // are sent pushes, and a test.
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { notificationEvents, notificationPreviews, notificationWays } from '../../protocol/codes.ts';
+import { notificationEvents, notificationPreviews, notificationWays } from '../../protocol/enums.ts';
 import type { OwnAccount } from '../../protocol/sign-in.ts';
 import type {
   NotificationPreview,

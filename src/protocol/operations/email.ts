@@ -1,6 +1,7 @@
 // The operations of mail and of the outbox: an organization's mail server and keys, what was sent and what became of it,
 // mails that come in, links that end mails, transcripts. Rows of the one table in ../operations.ts; holds no logic.
 import { z } from 'zod';
+import { effectKinds } from '../enums.ts';
 import * as entity from '../entities.ts';
 import { exactText } from '../text.ts';
 import { deliveryStatus } from '../webhooks.ts';
@@ -14,8 +15,7 @@ import {
   successOutput,
 } from './shared.ts';
 
-/** What is sent, or done, behind the event log. */
-export const effectKind = z.enum(['mail', 'push', 'escalation']);
+export const effectKind = z.enum(effectKinds);
 export type EffectKind = z.infer<typeof effectKind>;
 
 /** A mail or push of the outbox. */

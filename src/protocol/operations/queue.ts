@@ -2,6 +2,7 @@
 // Rows of the one table in ../operations.ts; holds no logic.
 import { z } from 'zod';
 import { queueLimits, sizeLimits } from '../codes.ts';
+import { bulkActs } from '../enums.ts';
 import * as entity from '../entities.ts';
 import * as queue from '../queue.ts';
 import { text } from '../text.ts';
@@ -21,22 +22,9 @@ const tagOutput = z.object({ tag: queue.tag });
 const viewOutput = z.object({ view: queue.view });
 const until = dateTime.describe('a time within a year from now');
 
-/** What can be done to many conversations at once, and what each act needs to be told. */
-export const bulkActs = z.enum([
-  'accept',
-  'release',
-  'resolve',
-  'reopen',
-  'transfer',
-  'tag',
-  'untag',
-  'priority',
-  'snooze',
-  'unsnooze',
-  'unread',
-]);
-export type BulkAct = z.infer<typeof bulkActs>;
+export type BulkAct = (typeof bulkActs)[number];
 
+/** What acts on many conversations need to be told. */
 const bulkNeeds: Readonly<Partial<Record<BulkAct, 'tag' | 'priority' | 'until' | 'memberId'>>> = {
   tag: 'tag',
   untag: 'tag',
@@ -130,7 +118,7 @@ export const queueOperations = {
           .min(1)
           .max(queueLimits.bulk)
           .refine((ids) => new Set(ids).size === ids.length, 'must name each conversation once'),
-        act: bulkActs,
+        act: z.enum(bulkActs),
         tag: queue.tagName.optional().describe('needed by tag and untag'),
         priority: entity.priority.optional().describe('needed by priority'),
         until: until.optional().describe('needed by snooze'),

@@ -6,7 +6,7 @@ import {
   type NotificationSettings,
   type NotificationSettingsPatch,
 } from '../../protocol/notifications.ts';
-import { notificationEvents, notificationWays } from '../../protocol/codes.ts';
+import { notificationEvents, notificationWays } from '../../protocol/enums.ts';
 import type { MemberRow } from '../../engine/rows.ts';
 import { accessMember } from '../core/access.ts';
 import { audit } from '../core/audit.ts';

@@ -11,7 +11,7 @@ import type {
 } from '../../engine/rows.ts';
 import { encryptPush } from '../../net/push-encryption.ts';
 import type { PushResponse, PushUrgency, SendPush } from '../../net/push-client.ts';
-import { notificationEvents } from '../../protocol/codes.ts';
+import { notificationEvents } from '../../protocol/enums.ts';
 import { hasDemandedFactor } from '../auth/second-factor-demand.ts';
 import type { EffectHandler, EffectOutcome } from '../outbox/effects.ts';
 import type { ReadTx, Service } from '../service.ts';

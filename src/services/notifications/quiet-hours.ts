@@ -1,8 +1,7 @@
 // Whether a member's quiet hours hold at an instant: every day between two times, by the clock on the wall of their zone.
+import { weekdays } from '../../protocol/enums.ts';
 import type { QuietHours } from '../../protocol/notifications.ts';
 import { openState } from '../tenants/business-hours.ts';
-
-const days = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const;
 
 /**
  * Whether it is quiet. Where a clock is set forward the hour that is left out is neither quiet nor loud; where it is set
@@ -13,6 +12,6 @@ export function isQuiet(hours: QuietHours | null, now: number): boolean {
   if (hours === null) return false;
   const { from, to, timezone } = hours;
   const day = [{ open: from, close: to }];
-  const week = Object.fromEntries(days.map((name) => [name, day]));
+  const week = Object.fromEntries(weekdays.map((name) => [name, day]));
   return openState({ week }, timezone, now).isOpen;
 }

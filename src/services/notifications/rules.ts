@@ -1,6 +1,6 @@
 // Who is told of what, and how: pure functions of what happened and of the people it may concern, so that every rule is
 // in one place and in one table of tests.
-import { notificationWays } from '../../protocol/codes.ts';
+import { notificationWays } from '../../protocol/enums.ts';
 import type {
   EscalationStep,
   NotificationEvent,

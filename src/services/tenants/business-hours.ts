@@ -1,5 +1,6 @@
 // Whether it is open at an instant, and when it opens next. The wall clock of the zone decides,
 // read through Intl; no clock of this process is read here. The shape of the hours is in the protocol.
+import { weekdays } from '../../protocol/enums.ts';
 import type { BusinessHours, OpeningInterval, Weekday } from '../../protocol/application-settings.ts';
 
 export interface OpenState {
@@ -8,16 +9,6 @@ export interface OpenState {
   readonly nextOpenAt: string | null;
 }
 
-// In the order of Date.prototype.getUTCDay.
-const weekdays: readonly Weekday[] = [
-  'sunday',
-  'monday',
-  'tuesday',
-  'wednesday',
-  'thursday',
-  'friday',
-  'saturday',
-];
 const dayMs = 86_400_000;
 const minuteMs = 60_000;
 const maxLookaheadDays = 366;
@@ -77,7 +68,8 @@ function hoursOf(calendar: Calendar, midnight: number): readonly OpeningInterval
   if (Number.isNaN(date.getTime())) return [];
   return (
     calendar.exceptions.get(date.toISOString().slice(0, 10)) ??
-    calendar.week[weekdays[date.getUTCDay()] ?? 'sunday'] ??
+    // Monday comes first there, and Sunday here.
+    calendar.week[weekdays.at(date.getUTCDay() - 1) ?? 'sunday'] ??
     []
   );
 }
