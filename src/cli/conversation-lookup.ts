@@ -10,6 +10,11 @@ import { readStandardInput } from './standard-input.ts';
 const whole = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const part = /^[0-9a-f-]{6,36}$/i;
 
+/** Whether a person typed a whole id. */
+export function isWholeId(typed: string): boolean {
+  return whole.test(typed);
+}
+
 /** How many conversations are looked at for a part of an id: those that wait, then the newest. */
 const lookedAt = 500;
 
@@ -19,7 +24,7 @@ const lookedAt = 500;
  * @throws UsageError for what can't be an id; CommandError when nothing fits, or several do
  */
 export async function findConversationId(context: Context, { call }: Remote, typed: string): Promise<string> {
-  if (whole.test(typed)) return typed.toLowerCase();
+  if (isWholeId(typed)) return typed.toLowerCase();
   if (!part.test(typed))
     throw new UsageError(
       `${JSON.stringify(typed)} is not the id of a conversation. See: ${context.remoteCommand('inbox')}`,

@@ -3,10 +3,10 @@
 import { createReadStream } from 'node:fs';
 import { access, constants, mkdir, open, readdir, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { objectPath } from '../engine/object-path.ts';
+import { isObjectName, objectPath } from '../engine/object-path.ts';
 import type { ByteRange, FileStore, ListedObject, SpooledFile } from '../services/files/file-store.ts';
 
-const levelForm = /^[0-9a-f]{2}$/;
+const isLevel = (name: string): boolean => /^[0-9a-f]{2}$/.test(name);
 
 /** @param folder made with the first file */
 export function createFolderStore(folder: string): FileStore {
@@ -60,17 +60,17 @@ async function openFile(
 }
 
 async function* listFolder(folder: string): AsyncGenerator<ListedObject> {
-  for (const first of await names(folder, levelForm))
-    for (const second of await names(join(folder, first), levelForm))
-      for (const object of await names(join(folder, first, second), /^[0-9a-f]{64}$/)) {
+  for (const first of await names(folder, isLevel))
+    for (const second of await names(join(folder, first), isLevel))
+      for (const object of await names(join(folder, first, second), isObjectName)) {
         const found = await stat(join(folder, first, second, object)).catch(() => null);
         if (found !== null) yield { object, modifiedAt: found.mtimeMs };
       }
 }
 
-async function names(folder: string, form: RegExp): Promise<string[]> {
+async function names(folder: string, fits: (name: string) => boolean): Promise<string[]> {
   try {
-    return (await readdir(folder)).filter((name) => form.test(name)).toSorted();
+    return (await readdir(folder)).filter(fits).toSorted();
   } catch (error) {
     if (isMissing(error)) return [];
     throw error;

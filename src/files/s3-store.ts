@@ -4,6 +4,7 @@ import { createReadStream } from 'node:fs';
 import { Agent as HttpAgent, request as requestHttp, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import type { Readable } from 'node:stream';
+import { isObjectName } from '../engine/object-path.ts';
 import type { ByteRange, FileStore, ListedObject, SpooledFile } from '../services/files/file-store.ts';
 
 export interface S3Place {
@@ -176,7 +177,7 @@ function readObjects(list: string): ListedObject[] {
     const key = firstTag(entry, 'Key') ?? '';
     const object = key.slice(key.lastIndexOf('/') + 1);
     const modifiedAt = Date.parse(firstTag(entry, 'LastModified') ?? '');
-    if (/^[0-9a-f]{64}$/.test(object) && !Number.isNaN(modifiedAt)) found.push({ object, modifiedAt });
+    if (isObjectName(object) && !Number.isNaN(modifiedAt)) found.push({ object, modifiedAt });
   }
   return found;
 }

@@ -5,7 +5,7 @@ import Koa, { type Context } from 'koa';
 import type { Config } from '../config.ts';
 import type { Log } from '../log.ts';
 import { socketPath, visitorApiPrefix } from '../protocol/codes.ts';
-import { ServiceError } from '../services/core/errors.ts';
+import { restarting, ServiceError } from '../services/core/errors.ts';
 import { countRequest } from '../services/core/metrics.ts';
 import type { Service } from '../services/service.ts';
 import { createBurstCounter, isOpenEnded, limitPieces, tooManyAtOnce } from './bursts.ts';
@@ -16,7 +16,7 @@ import { dashboardPaths, serveDashboard } from './pages/dashboard.ts';
 import { fileRoute, isFilePath, serveFiles } from './file-downloads.ts';
 import { limitBodyTime } from './receive-time.ts';
 import { demoPage } from './pages/demo.ts';
-import { BrokenAnswerError, loggedError, sendAnswer, sendError, sendJson } from './responses.ts';
+import { BrokenAnswerError, loggedError, noSuchPath, sendAnswer, sendError, sendJson } from './responses.ts';
 import { metricsPath, serveMetrics } from './metrics.ts';
 import { serveDocuments } from './documents.ts';
 import { routes, serveOperations } from './operation-routes.ts';
@@ -98,7 +98,7 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
       sendJson(ctx, 200, { status: 'ok' });
       return undefined;
     }
-    if (goingAway) throw new ServiceError('unavailable', 'The service is restarting. Try again in a moment.');
+    if (goingAway) throw restarting();
     return ctx.path === '/readyz' && isRead(ctx) ? sendReadiness(ctx, service) : next();
   });
 
@@ -136,8 +136,7 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
       throw new ServiceError('upgrade_required', 'This path is a WebSocket: connect to it as one.');
     }
     const allow = readOnlyPaths.has(ctx.path) ? ['GET', 'HEAD'] : allowedMethods(ctx.path);
-    if (allow.length === 0 && methods.has(ctx.method))
-      throw new ServiceError('not_found', 'No such path. The API lives below /api/v1.');
+    if (allow.length === 0 && methods.has(ctx.method)) throw noSuchPath();
     const possible = (allow.length === 0 ? [...methods] : allow).join(', ');
     ctx.set('Allow', possible);
     throw new ServiceError(

@@ -8,6 +8,7 @@ import type { Histogram } from '../engine/engine.ts';
 import type { Redacted } from '../config.ts';
 import { countFailedAuth } from '../services/auth/rate-limits.ts';
 import { ServiceError } from '../services/core/errors.ts';
+import { noSuchPath } from './responses.ts';
 import { isLoopbackAddress, isLoopbackHost } from '../net/ip-ranges.ts';
 import type { FilesOverview } from '../services/files/file-store.ts';
 import type { Service } from '../services/service.ts';
@@ -81,11 +82,6 @@ function isLocalRequest(ctx: Context): boolean {
   if (forwardingHeaders.some((name) => ctx.req.headers[name] !== undefined)) return false;
   const host = (ctx.req.headers.host ?? '').replace(/:\d+$/, '').toLowerCase();
   return isLoopbackHost(host);
-}
-
-/** As for any path that there is not: nothing to see. */
-function noSuchPath(): ServiceError {
-  return new ServiceError('not_found', 'No such path. The API lives below /api/v1.');
 }
 
 /** @throws ServiceError not_found without a credential, unauthorized with another one, rate_limit_exceeded */

@@ -13,6 +13,11 @@ import { notKept } from './common-headers.ts';
 /** UTF-16 units of one piece of a long answer. */
 const pieceLength = 64 * 1024;
 
+/** 404 of a path that there is not, or that the caller is not to know of. */
+export function noSuchPath(): ServiceError {
+  return new ServiceError('not_found', 'No such path. The API lives below /api/v1.');
+}
+
 /** Writes the answer to a request that failed. */
 export function sendError(ctx: Context, error: unknown, requestId: string, log: Log): void {
   const told = toServiceError(error);

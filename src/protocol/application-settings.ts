@@ -29,13 +29,15 @@ function isDate(text: string): boolean {
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
 }
 
-const openingTime = 'must be a time from 00:00 to 23:59, written HH:MM';
+const timeText = 'must be a time from 00:00 to 23:59, written HH:MM';
+/** A reading of the clock on the wall. */
+export const timeOfDay = z.string(timeText).regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, timeText);
 const closingTime = 'must be a time from 00:00 to 24:00, written HH:MM';
 
 /** `close` before `open` means the next day. */
 const openingInterval = strict(
   {
-    open: z.string(openingTime).regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, openingTime),
+    open: timeOfDay,
     close: z.string(closingTime).regex(/^(?:(?:[01]\d|2[0-3]):[0-5]\d|24:00)$/, closingTime),
   },
   'is not known: an interval has open and close',

@@ -1,7 +1,7 @@
 // How members are told: the shapes of what each has chosen, of the browsers that are sent pushes, of a test, and of what
 // an organization does when no member accepts a conversation.
 import { z } from 'zod';
-import { timezone } from './application-settings.ts';
+import { timeOfDay, timezone } from './application-settings.ts';
 import { escalationLimits } from './codes.ts';
 import { notificationEvents, notificationPreviews, notificationWays } from './enums.ts';
 import { timestamp, uuid } from './entities.ts';
@@ -22,10 +22,6 @@ export type NotificationWay = z.infer<typeof notificationWay>;
 /** How much of a visitor's message is shown: nothing, who wrote, or the text too. */
 export const notificationPreview = z.enum(notificationPreviews);
 export type NotificationPreview = z.infer<typeof notificationPreview>;
-
-const timeOfDay = z
-  .string()
-  .regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, 'must be a time from 00:00 to 23:59, written HH:MM');
 
 /** Every day from one time to another, by the clock on the wall of a zone; `to` before `from` means the next day. */
 export const quietHours = z

@@ -15,7 +15,7 @@ import { authenticateSocket, SocketAuthError } from '../services/auth/socket-tok
 import type { ServerFrame } from '../protocol/events.ts';
 import type { MemberActor, VisitorActor } from '../services/core/actor.ts';
 import type { OrganizationSubscription } from '../services/core/audience.ts';
-import { ServiceError } from '../services/core/errors.ts';
+import { restarting, ServiceError } from '../services/core/errors.ts';
 import type { Service } from '../services/service.ts';
 import { closingAfter } from './closing.ts';
 import { Connection } from './connection.ts';
@@ -213,14 +213,14 @@ export class SocketServer {
   async #upgrade({ arrival, address }: WaitingUpgrade): Promise<void> {
     const { request, stream, head, url } = arrival;
     const { refuseUpgrade } = this.#options;
-    if (this.#stopping) return refuseUpgrade(stream, goingAway());
+    if (this.#stopping) return refuseUpgrade(stream, restarting());
     const places = new Places(this.#options.service.engine.seats);
     stream.once('close', places.free);
     const outcome = await this.#authenticate(request, url, address, places);
     if (stream.destroyed) return places.free();
     // From here on, closing one half is the WebSocket's concern.
     stream.off('end', destroyStream);
-    if (this.#stopping) return refuseUpgrade(stream, goingAway());
+    if (this.#stopping) return refuseUpgrade(stream, restarting());
     if (outcome instanceof Throttled) return refuseUpgrade(stream, outcome.refusal);
     const subscription = readSubscription(url);
     return this.#sockets.handleUpgrade(request, stream, head, (socket) => {
@@ -409,8 +409,6 @@ class Throttled {
 
 const noSocket = `No WebSocket is at this path: connect to ${socketPath}.`;
 const notOneHost = 'A request has exactly one Host header.';
-const goingAway = (): ServiceError =>
-  new ServiceError('unavailable', 'The service is restarting. Try again in a moment.');
 
 function destroyStream(this: Duplex): void {
   this.destroy();

@@ -4,7 +4,13 @@ import type { Command } from 'commander';
 import type { Colleague, Member } from '../../protocol/entities.ts';
 import type { StaffConversation } from '../../sdk/staff-types.ts';
 import type { WrapHandler, Context } from '../context.ts';
-import { findConversationId, getConversation, explainRefusal, shortId } from '../conversation-lookup.ts';
+import {
+  findConversationId,
+  getConversation,
+  explainRefusal,
+  isWholeId,
+  shortId,
+} from '../conversation-lookup.ts';
 import { CommandError } from '../errors.ts';
 import { addServerOptions, isSdkError, withRemote, type Remote, type ServerOptions } from '../remote.ts';
 
@@ -96,11 +102,9 @@ async function accept(remote: Remote, id: string): Promise<StaffConversation> {
   }
 }
 
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
 /** @throws CommandError when no member, or more than one, is called so */
 export async function findMemberId(remote: Remote, typed: string): Promise<string> {
-  if (uuid.test(typed)) return typed;
+  if (isWholeId(typed)) return typed;
   const name = typed.trim().toLowerCase();
   const known = await members(remote);
   const found = known.filter((one) => one.name.toLowerCase() === name || one.email === name);

@@ -7,7 +7,7 @@ import type { Input } from '../../protocol/operations.ts';
 import { ServiceError } from '../../services/core/errors.ts';
 import { execute } from '../../services/execute.ts';
 import type { Service } from '../../services/service.ts';
-import { dropRest } from '../receive-time.ts';
+import { cutShort, dropRest } from '../receive-time.ts';
 import { escapeHtml } from './html.ts';
 import { mailStopLanguages, mailStopWords, type MailStopLanguage } from './mail-stop-words.ts';
 
@@ -117,7 +117,7 @@ async function readForm(ctx: Context): Promise<string> {
       if (text.length > maxBody) break;
     }
   } catch {
-    throw new ServiceError('bad_request', 'The connection ended before the whole body had arrived.');
+    throw cutShort();
   }
   return text.slice(0, maxBody);
 }

@@ -49,10 +49,7 @@ export async function signIn(
   if (found === null || !right || found.member.disabled_at !== null) {
     await auditFailedSignIn(call, await findRefusedAccount(service, input, found));
     await countFailedSignIn(service, attempt);
-    throw new ServiceError(
-      'unauthorized',
-      'The organization, the e-mail address or the password is not right.',
-    );
+    throw wrongSignIn();
   }
   const scope = scopeOfMember(found.organization.id, found.member.id);
   const started = await service.engine.store.write(scope, (tx) => startSession(tx, call, found));
@@ -72,6 +69,13 @@ const factorNames: Readonly<Record<SecondFactorMethod, string>> = {
   recovery: 'a recovery code',
   setup: 'a new authenticator',
 };
+
+function wrongSignIn(): ServiceError {
+  return new ServiceError(
+    'unauthorized',
+    'The organization, the e-mail address or the password is not right.',
+  );
+}
 
 /** Who tried, for the organization's own log; an organization that does not exist has none. */
 async function auditFailedSignIn(
@@ -121,10 +125,7 @@ async function startSession(
   // Between the check of the password and now it may have been changed, or the member disabled.
   const current = await tx.repositories.members.byId(member.id);
   if (current === undefined || current.disabled_at !== null || current.password_hash !== member.password_hash)
-    throw new ServiceError(
-      'unauthorized',
-      'The organization, the e-mail address or the password is not right.',
-    );
+    throw wrongSignIn();
   const account = { organization, member: current };
   const methods = await secondFactorMethods(tx, account);
   if (methods.length > 0) return { pending: await issueTicket(tx, call, account, methods) };

@@ -65,14 +65,22 @@ function signToken(service: Service, audience: string, payload: Record<string, s
     .sign(service.secrets.tokenKey);
 }
 
-/** @throws ServiceError origin_not_allowed: a visitor's token is always bound to an origin */
+/**
+ * The origin of a visitor's page, to which their token is always bound.
+ * @throws ServiceError origin_not_allowed where there is none
+ */
+export function originOfPage({ origin }: VisitorActor): string {
+  if (origin !== null) return origin;
+  throw new ServiceError(
+    'origin_not_allowed',
+    'A WebSocket token is bound to a web page: send the Origin header of the page that will connect.',
+  );
+}
+
+/** @throws ServiceError origin_not_allowed */
 export async function createVisitorToken(service: Service, actor: VisitorActor): Promise<string> {
-  if (actor.origin === null)
-    throw new ServiceError(
-      'origin_not_allowed',
-      'A WebSocket token is bound to a web page: send the Origin header of the page that will connect.',
-    );
-  const { applicationId: appId, visitorId, origin, keyId } = actor;
+  const origin = originOfPage(actor);
+  const { applicationId: appId, visitorId, keyId } = actor;
   return signToken(service, visitorAudience, {
     appId,
     visitorId,

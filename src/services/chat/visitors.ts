@@ -4,14 +4,14 @@ import type { Input, Output } from '../../protocol/operations.ts';
 import type { VisitorRow } from '../../engine/rows.ts';
 import { countNewVisitor, findVisitor, getOrCreateVisitor } from '../core/access.ts';
 import type { MemberActor, VisitorActor } from '../core/actor.ts';
-import { ServiceError, notFound, throwServiceError } from '../core/errors.ts';
+import { notFound, throwServiceError } from '../core/errors.ts';
 import { anonymousName, namingFields, readVerifiedFields, serializeVisitor } from '../core/serializers.ts';
 import { assertIdentified } from '../auth/identity-demand.ts';
 import { readIdentityProof, type IdentityProof, type Naming } from '../auth/identity-proof.ts';
 import { recordSighting } from '../tenants/sightings.ts';
 import { widgetLook } from '../tenants/widget-look.ts';
 import type { HostSiteCall, Service, Tx, VisitorCall } from '../service.ts';
-import { createVisitorToken } from '../auth/socket-tokens.ts';
+import { createVisitorToken, originOfPage } from '../auth/socket-tokens.ts';
 
 /** The visitor, made on first use. */
 export async function getVisitor(tx: Tx, call: VisitorCall): Promise<Output<'visitor.get'>> {
@@ -78,11 +78,8 @@ export async function issueVisitorToken(
   tx: Tx,
   call: VisitorCall,
 ): Promise<() => Promise<Output<'widget.token'>>> {
-  if (call.actor.origin === null)
-    throw new ServiceError(
-      'origin_not_allowed',
-      'A WebSocket token is bound to a web page: send the Origin header of the page that will connect.',
-    );
+  // Before a visitor is made of one who gets none.
+  originOfPage(call.actor);
   await getOrCreateVisitor(tx, call);
   // Signing waits on the crypto pool, which a transaction must not.
   return async () => ({ token: await createVisitorToken(call.service, call.actor) });

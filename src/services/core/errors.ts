@@ -67,6 +67,11 @@ export function notFound(what: string, resource?: 'conversation' | 'message'): S
   return new ServiceError('not_found', `No such ${what}.`, resource === undefined ? {} : { resource });
 }
 
+/** 503: what every request is told while the server ends. */
+export function restarting(): ServiceError {
+  return new ServiceError('unavailable', 'The service is restarting. Try again in a moment.');
+}
+
 /** 429 with what a client needs to know how long to wait. */
 export function rateLimited(
   cause: LimitCause,
