@@ -1,13 +1,14 @@
 // Limits how many calls run at once, fairly: those who ask are served in turn, however many calls each has waiting. The
 // queue is bounded; a waiting call can be aborted.
 
-/** Too many calls wait already. `own`: of this asker; otherwise of all together. */
+/** Too many calls wait already. */
 export class QueueFullError extends Error {
   override readonly name = 'QueueFullError';
-  readonly own: boolean;
-  constructor(own: boolean) {
+  /** Whose calls they are, by its key; null: those of all together. */
+  readonly asker: string | null;
+  constructor(asker: string | null) {
     super('too many calls wait already');
-    this.own = own;
+    this.asker = asker;
   }
 }
 
@@ -67,8 +68,8 @@ export function createFairLimit(options: FairLimitOptions): FairLimit {
       count(share, 1);
       return;
     }
-    if (share.waiting.size >= options.maxWaitingPerKey) throw new QueueFullError(true);
-    if (waiting >= options.maxWaiting) throw new QueueFullError(false);
+    if (share.waiting.size >= options.maxWaitingPerKey) throw new QueueFullError(share.key);
+    if (waiting >= options.maxWaiting) throw new QueueFullError(null);
     const turn = Promise.withResolvers<void>();
     const leave = (): void => {
       waiting -= 1;

@@ -181,8 +181,9 @@ describe('others have the loop', () => {
     const refused = replies.filter(({ status }) => status !== 200);
     expect(refused.length).toBeGreaterThan(0);
     for (const { status, body } of refused)
-      expect([status, body.message]).toEqual([
+      expect([status, body.cause, body.message]).toEqual([
         429,
+        'per_organization',
         'Too many requests of yours wait already; try again in 1 s.',
       ]);
   });

@@ -250,7 +250,7 @@ describe('the queue of slow work', () => {
     const running = limit('a', () => first.promise);
     const call = (key: string, name: string) => limit(key, async () => void order.push(name));
     const waiting = [call('a', 'a1'), call('a', 'a2'), call('a', 'a3'), call('b', 'b1')];
-    await expect(call('a', 'a4')).rejects.toMatchObject({ own: true });
+    await expect(call('a', 'a4')).rejects.toMatchObject({ asker: 'a' });
     await expect(call('c', 'c1')).rejects.toBeInstanceOf(QueueFullError);
     first.resolve();
     await Promise.all([running, ...waiting]);

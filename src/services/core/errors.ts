@@ -1,7 +1,7 @@
 // The error that handlers throw when they refuse. Each transport translates it: status and body, error frame, or
 // exit code.
 import type { ErrorCode, LimitCause } from '../../protocol/codes.ts';
-import type { ConversationStatus } from '../../protocol/entities.ts';
+import { isUuid, type ConversationStatus } from '../../protocol/entities.ts';
 import type { PasskeyRequest, SecondFactorMethod } from '../../protocol/sign-in.ts';
 import { IndexDamagedError, StoreUnavailableError, type LimitWindow } from '../../engine/engine.ts';
 import { QueueFullError } from '../../net/fair-limit.ts';
@@ -93,7 +93,8 @@ const indexDamaged =
 export function toServiceError(error: unknown): unknown {
   // Not as unavailable: it stays so until someone mends it.
   if (error instanceof IndexDamagedError) return new ServiceError('internal_error', indexDamaged);
-  if (error instanceof QueueFullError) return error.own ? tooManyWaiting() : unavailable();
+  if (error instanceof QueueFullError)
+    return error.asker === null ? unavailable() : tooManyWaiting(error.asker);
   if (!(error instanceof StoreUnavailableError)) return error;
   return new ServiceError(
     'unavailable',
@@ -116,11 +117,14 @@ export async function inParts<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** An address, or an organization, has as many slow calls waiting as it may have. */
-function tooManyWaiting(): ServiceError {
+/**
+ * An asker has as many slow calls waiting as it may have.
+ * @param asker the id of an organization, or an address
+ */
+function tooManyWaiting(asker: string): ServiceError {
   const window = { limit: 1, windowMs: 1_000 };
   return rateLimited(
-    'per_address',
+    isUuid(asker) ? 'per_organization' : 'per_address',
     [window],
     window,
     window.windowMs,

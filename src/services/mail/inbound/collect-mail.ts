@@ -35,9 +35,9 @@ let held = 0;
 
 function hold(source: string, bytes: number): void {
   const own = (heldOf.get(source) ?? 0) + bytes;
-  if (own > maxHeldOfSource) throw new QueueFullError(true);
+  if (own > maxHeldOfSource) throw new QueueFullError(source);
   const most = own > smallBytes ? maxHeld : maxHeld + maxHeldOfSmall;
-  if (held + bytes > most) throw new QueueFullError(false);
+  if (held + bytes > most) throw new QueueFullError(null);
   heldOf.set(source, own);
   held += bytes;
 }
