@@ -287,6 +287,34 @@ describe('one address', () => {
     expect((await list(visitor)).status).toBe(200);
   });
 
+  it('is refused only so often, as by a page that is not registered, and by nothing else than its own requests', async () => {
+    await start({ limitAddress: '5/s', limitAddressConfig: '3/s' });
+    const { id, origin } = acme.application;
+    const visitor = createVisitor(app, acme.application);
+    const foreign = { headers: { ...visitor.headers, origin: 'https://elsewhere.example' } };
+    const noVisitor = { headers: { 'x-app-id': id, origin } };
+    expect(await times(3, () => list(foreign))).toEqual(all(3, 403));
+    expect(await times(2, () => list(noVisitor))).toEqual(all(2, 400));
+    const refused = await list(foreign);
+    expect([refused.status, refused.body.cause]).toEqual([429, 'per_address']);
+    expect((await list(visitor)).status).toBe(429);
+    // The configuration is counted apart, and a backend's requests are no address's.
+    const config = (): Promise<Reply> => ask(app, foreign, 'GET', '/widget/config');
+    expect(await times(4, config)).toEqual([...all(3, 403), 429]);
+    expect((await list(createVisitorByKey(app, acme.application))).status).toBe(200);
+    app.clock.advance(1_000);
+    expect((await list(visitor)).status).toBe(200);
+  });
+
+  it('of a backend whose requests are refused is its application', async () => {
+    await start({ limitApplication: '5/s', limitAddress: '2/s' });
+    const { headers } = createVisitorByKey(app, acme.application);
+    const foreign = { headers: { ...headers, origin: 'https://elsewhere.example' } };
+    expect(await times(5, () => list(foreign))).toEqual(all(5, 403));
+    const refused = await list(foreign);
+    expect([refused.status, refused.body.cause]).toEqual([429, 'per_application']);
+  });
+
   it('fails only so often, whatever it says of itself; who has a key is not in the way', async () => {
     await start({ limitAddressFailed: '10/s,60/m' });
     let at = 0;

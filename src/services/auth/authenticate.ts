@@ -11,7 +11,7 @@ import { scopeOfMember } from '../core/scopes.ts';
 import { isKeyActive } from './active-key.ts';
 import { assertNotBlocked } from './blocked.ts';
 import { hasDemandedFactor } from './second-factor-demand.ts';
-import { countFailedAuth } from './rate-limits.ts';
+import { countFailedAuth, limitRefused } from './rate-limits.ts';
 import { coveringDomains, parseOrigin } from './origins.ts';
 import { isMemberToken, readApiKey } from './secrets.ts';
 import { mayUseHost } from './organization-host.ts';
@@ -42,13 +42,11 @@ const sessionMaxAgeMs = 90 * 86_400_000;
 const sessionTouchIntervalMs = 3_600_000;
 const keyTouchIntervalMs = 60_000;
 
-interface AuthenticatedApplication {
+/** Whose application is named, and by what. */
+interface Caller {
   readonly application: CachedApplication;
-  readonly via: 'key' | 'origin';
-  readonly mode: 'live' | 'test';
   /** Null where the caller came by origin. */
   readonly key: ApiKeyRow | null;
-  readonly origin: string | null;
 }
 
 /**
@@ -59,15 +57,18 @@ export async function authenticateHostSite(
   service: Service,
   credentials: Credentials,
 ): Promise<HostSiteActor> {
-  const { application, origin } = await authenticateApplication(service, credentials);
-  const actor: HostSiteActor = {
-    kind: 'hostSite',
-    organizationId: application.organization.id,
-    applicationId: application.row.id,
-    origin,
-  };
-  await assertNotBlocked(service, actor, credentials.address);
-  return actor;
+  const caller = await findCaller(service, credentials);
+  return unlessRefused(service, caller, credentials.address, 'hostSite', async () => {
+    const { application } = caller;
+    const actor: HostSiteActor = {
+      kind: 'hostSite',
+      organizationId: application.organization.id,
+      applicationId: application.row.id,
+      origin: checkOrigin(service, credentials, caller),
+    };
+    await assertNotBlocked(service, actor, credentials.address);
+    return actor;
+  });
 }
 
 /**
@@ -151,48 +152,68 @@ function admissionKey(credentials: Credentials): string | null {
 const maxKeyLength = 600;
 
 async function checkVisitor(service: Service, credentials: Credentials, epoch: number): Promise<Admission> {
-  const { application, via, mode, key, origin } = await authenticateApplication(service, credentials);
-  const [given] = credentials.visitorId;
-  const visitorId = credentials.visitorId.length === 1 ? visitorUuid.safeParse(given) : undefined;
-  if (visitorId?.success !== true)
-    throw new ServiceError('bad_request', 'The header X-Visitor-Id must be one UUID of version 4.', {
-      details: [{ path: 'X-Visitor-Id', message: 'must be one UUID of version 4' }],
-    });
-  const actor: VisitorActor = {
-    kind: 'visitor',
-    organizationId: application.organization.id,
-    applicationId: application.row.id,
-    visitorId: visitorId.data,
-    mode,
-    via,
-    keyId: key?.id,
-    keyEndsAt: key?.expires_at ?? undefined,
-    origin,
-    ...identityDemand(application, via),
-  };
-  await assertNotBlocked(service, actor, credentials.address);
-  rememberStanding(actor, epoch);
-  return { actor, key, epoch };
+  const caller = await findCaller(service, credentials);
+  return unlessRefused(service, caller, credentials.address, 'visitor', async () => {
+    const { application, key } = caller;
+    const origin = checkOrigin(service, credentials, caller);
+    const [given] = credentials.visitorId;
+    const visitorId = credentials.visitorId.length === 1 ? visitorUuid.safeParse(given) : undefined;
+    if (visitorId?.success !== true)
+      throw new ServiceError('bad_request', 'The header X-Visitor-Id must be one UUID of version 4.', {
+        details: [{ path: 'X-Visitor-Id', message: 'must be one UUID of version 4' }],
+      });
+    const via = key === null ? 'origin' : 'key';
+    const actor: VisitorActor = {
+      kind: 'visitor',
+      organizationId: application.organization.id,
+      applicationId: application.row.id,
+      visitorId: visitorId.data,
+      mode: key?.mode ?? 'live',
+      via,
+      keyId: key?.id,
+      keyEndsAt: key?.expires_at ?? undefined,
+      origin,
+      ...identityDemand(application, via),
+    };
+    await assertNotBlocked(service, actor, credentials.address);
+    rememberStanding(actor, epoch);
+    return { actor, key, epoch };
+  });
 }
 
-/** Key and application, then origin: settled order, so that a stranger learns nothing of the origins of an application. */
-async function authenticateApplication(
-  service: Service,
-  credentials: Credentials,
-): Promise<AuthenticatedApplication> {
+/**
+ * Key and application, which come before the origin: settled order, so that a stranger learns nothing of the origins of an
+ * application.
+ */
+async function findCaller(service: Service, credentials: Credentials): Promise<Caller> {
   const byKey = credentials.authorization.length > 0;
   const application = await findApplication(service, credentials);
   const key = byKey ? await verifyApiKey(service, credentials, application?.row.id) : null;
   if (application === null || (byKey && key === null))
     throw await countAndReject(service, credentials.address);
-  const origin = checkOrigin(service, credentials, application, byKey ? 'key' : 'origin');
-  return {
-    application,
-    via: byKey ? 'key' : 'origin',
-    mode: key?.mode ?? 'live',
-    key,
-    origin,
-  };
+  return { application, key };
+}
+
+/**
+ * Checks a caller further. A refusal counts as the request would have: else who is refused might ask without end.
+ * @throws ServiceError rate_limit_exceeded in the place of the refusal, once there were too many
+ */
+async function unlessRefused<T>(
+  service: Service,
+  { application, key }: Caller,
+  address: string,
+  kind: 'hostSite' | 'visitor',
+  check: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await check();
+  } catch (error) {
+    if (error instanceof ServiceError) {
+      const { organization, row } = application;
+      await limitRefused(service, key === null ? { kind, address } : { organization, applicationId: row.id });
+    }
+    throw error;
+  }
 }
 
 async function findApplication(
@@ -259,11 +280,10 @@ async function countAndReject(service: Service, address: string): Promise<Servic
 function checkOrigin(
   service: Service,
   credentials: Credentials,
-  application: CachedApplication,
-  via: 'key' | 'origin',
+  { application, key }: Caller,
 ): string | null {
   const header = originHeader(service, credentials);
-  if (header === undefined && via === 'key') return null;
+  if (header === undefined && key !== null) return null;
   return matchOrigin(application, header, credentials.origin.length > 1);
 }
 

@@ -103,6 +103,31 @@ export function limitRequest({ service, actor, address }: Call): Soon<void> {
   }
 }
 
+/**
+ * Counts a request that was refused before it was known whose it is: of a page against its address alone, because anyone
+ * has the public app id; of a backend against its application and organization.
+ * @throws ServiceError rate_limit_exceeded
+ */
+export async function limitRefused(
+  service: Service,
+  by:
+    | { readonly kind: 'hostSite' | 'visitor'; readonly address: string }
+    | { readonly applicationId: string; readonly organization: OrganizationRow },
+): Promise<void> {
+  const { address, addressConfig, application } = service.settings.rateLimits;
+  if ('organization' in by)
+    return takeOrThrow(service, [
+      ...rateLimitChecks('per_application', `a:${by.applicationId}`, application),
+      ...organizationChecks(by.organization, visitorShare),
+    ]);
+  return takeOrThrow(
+    service,
+    by.kind === 'hostSite'
+      ? addressChecks('w', by.address, addressConfig)
+      : addressChecks('r', by.address, address),
+  );
+}
+
 function limitOrganization(service: Service, organizationId: string): Soon<void> {
   return whenReady(service.configCache.organization(organizationId), (organization) =>
     organization === null ? undefined : takeOrThrow(service, memberChecks(organization)),
