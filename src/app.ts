@@ -9,6 +9,7 @@ import { createHttpHandler } from './http/koa-app.ts';
 import { createSmtpClient } from './net/smtp-client.ts';
 import { createWebhookClient } from './net/webhook-client.ts';
 import { refuseConnect, refuseUpgrade, sendClientError } from './http/client-error.ts';
+import { readInTurns } from './http/connections.ts';
 import { drain } from './http/drain.ts';
 import { maxRequestMs } from './http/receive-time.ts';
 import { endStalledAnswers } from './http/send-time.ts';
@@ -103,6 +104,13 @@ export function createApp(config: Config, overrides: AppOverrides = {}): App {
       // more than Node's 16 KiB.
       server.maxHeadersCount = 0;
       server.on('clientError', sendClientError);
+      readInTurns(server, {
+        clock: service.engine.clock,
+        mostOfAddress: config.trustProxy === 0 ? 2 * config.maxConnectionsPerAddress : null,
+        onRefused: () => {
+          service.metrics.rateLimited.per_address += 1;
+        },
+      });
       // What is expected and not known may be passed over (RFC 9110, 10.1.1); Node's own refusal has not the shape of ours.
       server.on('checkExpectation', http.handle);
       server.on('connect', refuseConnect);

@@ -10,6 +10,7 @@ import { countRequest } from '../services/core/metrics.ts';
 import type { Service } from '../services/service.ts';
 import { createBurstCounter, isOpenEnded, limitPieces, tooManyAtOnce } from './bursts.ts';
 import { endConnection } from './client-error.ts';
+import { hasManyHeaders } from './connections.ts';
 import { commonHeaderList } from './common-headers.ts';
 import { setCorsHeaders, sendPreflight, isVisitorPath } from './cors.ts';
 import { dashboardPaths, serveDashboard } from './pages/dashboard.ts';
@@ -76,7 +77,7 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
     }
     // Its connection is closed then: who would ask once more on it had to ask again elsewhere. And what still comes of a body
     // in chunks, however many, is read no further.
-    if (goingAway || isOpenEnded(ctx.req)) ctx.res.shouldKeepAlive = false;
+    if (goingAway || isOpenEnded(ctx.req) || hasManyHeaders(ctx.req)) ctx.res.shouldKeepAlive = false;
     sendAnswer(ctx, common);
     countRequest(
       service.metrics,
