@@ -18,7 +18,9 @@ import { openService, type ServiceOverrides } from './open-service.ts';
 import { startAutoRelease } from './services/chat/auto-release.ts';
 import { startAutoReply } from './services/assistant/auto-reply.ts';
 import { startFileJob } from './services/files/file-job.ts';
-import { startErasureJob } from './services/data/erasure.ts';
+import { startRemovalJob } from './services/data/begun-removals.ts';
+import { completeApplication, completeOrganization } from './services/data/deletion.ts';
+import { completeErasure } from './services/data/erasure.ts';
 import { startMaintenance } from './services/data/maintenance.ts';
 import { startCrawlJob } from './services/assistant/knowledge/crawl/crawl-job.ts';
 import { startReindexJob } from './services/assistant/knowledge/reindex.ts';
@@ -211,7 +213,16 @@ function backgroundJobs(service: Service, log: Log): (() => () => Promise<void> 
   const smtp = createSmtpClient({ clock: service.engine.clock });
   return [
     () => startMaintenance(service, onError('maintenance failed'), (report) => logPurge(log, report)),
-    () => startErasureJob(service, onError('an erasure that was cut off could not be gone on with')),
+    () =>
+      startRemovalJob(
+        service,
+        {
+          visitor: completeErasure,
+          application: completeApplication,
+          organization: completeOrganization,
+        },
+        onError('an erasure or deletion that was cut off could not be gone on with'),
+      ),
     () => startFileJob(service, onError('files could not be looked after')),
     () => startAutoRelease(service, onError('absent operators could not be looked for')),
     () => startSnoozeJob(service, onError('snoozed conversations could not be woken')),

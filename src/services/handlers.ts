@@ -19,7 +19,6 @@ import {
 } from './core/scopes.ts';
 import * as blocks from './chat/blocks.ts';
 import * as drafts from './chat/drafts.ts';
-import { clearRemoved } from './files/file-job.ts';
 import * as files from './files/upload.ts';
 import * as ownAccount from './tenants/own-account.ts';
 import { actOnMany } from './chat/bulk.ts';
@@ -40,7 +39,8 @@ import { listQueue } from './chat/queue-list.ts';
 import { countViews } from './chat/view-counts.ts';
 import * as views from './chat/views.ts';
 import * as organizations from './tenants/organizations.ts';
-import { purgeApplicationData, purgeOrganizationData, purge } from './data/retention.ts';
+import * as deletion from './data/deletion.ts';
+import { purge } from './data/retention.ts';
 import type { Call, CallOf, ReadTx, Tx } from './service.ts';
 import * as pushDevices from './notifications/devices.ts';
 import * as notificationPreferences from './notifications/preferences.ts';
@@ -302,17 +302,7 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'organizations.update': writes(organizations.updateOrganization, serverScope),
   'organizations.usage': organizations.organizationUsage,
   'organizations.stats': organizationStats,
-  'organizations.delete': async (call, input) => {
-    // Its conversations go first, in steps: one transaction for them all would hold the write lock for long.
-    const removed = purgeOrganizationData(call, input).then((walkedThrough) =>
-      writeAs(call, serverScope(), (tx, current) =>
-        organizations.deleteOrganization(tx, current, input, walkedThrough),
-      ),
-    );
-    const done = await inParts(removed);
-    await clearRemoved(call.service);
-    return done;
-  },
+  'organizations.delete': deletion.deleteOrganization,
   'applications.create': writes(applications.createApplication),
   'applications.list': reads(applications.listApplications),
   'applications.get': reads(applications.getApplication),
@@ -320,15 +310,7 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'applications.preview': answers(applications.previewApplication),
   'applications.identitySecret': writes(applications.revealIdentitySecret),
   'applications.rotateIdentitySecret': writes(applications.rotateIdentitySecret),
-  'applications.delete': async (call, input) => {
-    // As with an organization: what is in it goes first, in steps.
-    const removed = purgeApplicationData(call, input).then(() =>
-      writes(applications.deleteApplication)(call, input),
-    );
-    const done = await inParts(removed);
-    await clearRemoved(call.service);
-    return done;
-  },
+  'applications.delete': deletion.deleteApplication,
   'domains.add': writes(applications.addDomain),
   'domains.remove': writes(applications.removeDomain),
   'domains.list': reads(applications.listDomains),

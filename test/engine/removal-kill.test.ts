@@ -1,5 +1,5 @@
-// A removal that is ended by kill -9: the audit log says what was begun and by whom, not that it was done, and the same
-// call goes on with what is left. The erasure of a visitor is gone on with by the server.
+// A removal that is ended by kill -9: the audit log says what was begun and by whom, not that it was done, and what is
+// left of an application or an organization is not found. The server goes on with it, and so does the same call.
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -99,6 +99,15 @@ async function session(): Promise<{ authorization: string }> {
   return { authorization: `Bearer ${body.token as string}` };
 }
 
+/** As a minute later. */
+async function letMinutePass(): Promise<void> {
+  await rowsOf(
+    { folder },
+    "update meta set value = json_set(value, '$.workedAt', ?) where key like 'erasing%' or key like 'deleting%'",
+    Date.now() - 61_000,
+  );
+}
+
 it('of an application, by an admin', async () => {
   server = await serve(folder);
   const path = `/api/v1/admin/applications/${applicationId}`;
@@ -107,15 +116,32 @@ it('of an application, by an admin', async () => {
   await server.kill();
   expect(await removing).toBe(null);
   expect(await stored()).toBeGreaterThan(0);
-  const begun = ['applications.deleteBegun', expect.stringContaining(memberId)];
+  const begun = ['applications.deleteBegun', `member:${memberId}`];
   expect(await audited(`application:${applicationId}`)).toEqual([begun]);
+  await letMinutePass();
   server = await serve(folder);
-  const headers = await session();
-  expect((await request(server.url, 'GET', path, headers)).status).toBe(200);
-  expect((await request(server.url, 'DELETE', path, headers)).status).toBe(200);
+  expect((await request(server.url, 'GET', path, await session())).status).toBe(404);
+  await eventually(async () =>
+    expect(await audited(`application:${applicationId}`)).toEqual([
+      begun,
+      ['applications.delete', `member:${memberId}`],
+    ]),
+  );
   expect(await stored()).toBe(0);
-  const done = ['applications.delete', expect.stringContaining(memberId)];
-  expect(await audited(`application:${applicationId}`)).toEqual([begun, begun, done]);
+});
+
+it('of an application, by an admin, whom the server does not keep waiting for the same call', async () => {
+  server = await serve(folder);
+  const path = `/api/v1/admin/applications/${applicationId}`;
+  const removing = request(server.url, 'DELETE', path, await session()).catch(() => null);
+  await halfRemoved();
+  await server.kill();
+  expect(await removing).toBe(null);
+  const left = await stored();
+  expect(left).toBeGreaterThan(0);
+  server = await serve(folder);
+  expect((await request(server.url, 'DELETE', path, await session())).status).toBe(200);
+  expect(await stored()).toBe(0);
 });
 
 it('of an organization, by the command line', async () => {
@@ -128,13 +154,26 @@ it('of an organization, by the command line', async () => {
   expect(await audited(`organization:${organizationId}`)).toEqual([begun]);
   const log = await deskbell(['audit', '--action', 'organizations.delete', '--data', folder]);
   expect(log.stdout).toContain('organizations.deleteBegun');
+  expect((await deskbell(['org', 'list', '--data', folder])).stdout).not.toContain('kill');
   expect((await deskbell(command)).code).toBe(0);
   expect(await stored()).toBe(0);
-  expect(await audited(`organization:${organizationId}`)).toEqual([
-    begun,
-    begun,
+  const done = ['organizations.delete', 'local'];
+  expect(await audited(`organization:${organizationId}`)).toEqual([begun, begun, done]);
+});
+
+it('of an organization, by the command line, whom the server relieves of it', async () => {
+  const removing = start(['org', 'delete', 'kill', '--yes', '--data', folder]);
+  await halfRemoved();
+  await removing.stop('SIGKILL');
+  expect(await stored()).toBeGreaterThan(0);
+  await letMinutePass();
+  server = await serve(folder);
+  const rows = [
+    ['organizations.deleteBegun', 'local'],
     ['organizations.delete', 'local'],
-  ]);
+  ];
+  await eventually(async () => expect(await audited(`organization:${organizationId}`)).toEqual(rows));
+  expect(await stored()).toBe(0);
 });
 
 it('of a visitor, by an admin, whom the server does not keep waiting for the same call', async () => {
@@ -149,12 +188,7 @@ it('of a visitor, by an admin, whom the server does not keep waiting for the sam
   expect(await stored()).toBeGreaterThan(0);
   const begun = ['visitors.eraseBegun', `member:${memberId}`];
   expect(await audited(subject)).toEqual([begun]);
-  // A minute later.
-  await rowsOf(
-    { folder },
-    "update meta set value = json_set(value, '$.workedAt', ?) where key like 'erasing%'",
-    Date.now() - 61_000,
-  );
+  await letMinutePass();
   server = await serve(folder);
   await eventually(async () =>
     expect(await audited(subject)).toEqual([begun, ['visitors.erase', `member:${memberId}`]]),

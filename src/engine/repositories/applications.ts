@@ -7,8 +7,13 @@ export interface RegisteredDomain {
   readonly domain: string;
 }
 
+/** One that is being deleted, or whose organization is, is not among those that are found. */
 export interface ApplicationsRepository {
   byId(id: string): Promise<ApplicationRow | undefined>;
+  /** Also one that is being deleted. */
+  alsoGoing(id: string): Promise<ApplicationRow | undefined>;
+  /** All that an organization has, also those that are being deleted. */
+  everyOf(organizationId: string): Promise<ApplicationRow[]>;
   /** In the order in which they were made. */
   byOrganization(organizationId: string): Promise<ApplicationRow[]>;
   /** Those whose settings hold a text somewhere, oldest first; the caller looks where. */

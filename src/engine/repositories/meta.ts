@@ -1,5 +1,10 @@
 // What is asked of facts about the database itself.
 
+/** Before the id of an application whose deletion was begun, in the key of a fact: it is not found any more. */
+export const goingApplication = 'deletingApplication_';
+/** The same of an organization. */
+export const goingOrganization = 'deletingOrganization_';
+
 /** Facts about the database itself, by key. */
 export interface MetaRepository {
   /** The value under a key, or undefined. */

@@ -2,7 +2,7 @@
 import type { Mode } from '../../protocol/entities.ts';
 import type { ConversationRow, OrganizationRow, RetentionCursor } from '../rows.ts';
 
-/** One that an import has not completed is not among those that are found (export-import.ts). */
+/** One that an import has not completed (export-import.ts), or that is being deleted, is not among those that are found. */
 export interface OrganizationsRepository {
   byId(id: string): Promise<OrganizationRow | undefined>;
   bySlug(slug: string): Promise<OrganizationRow | undefined>;
@@ -27,6 +27,8 @@ export interface OrganizationsRepository {
   setReleaseAfter(id: string, minutes: number | null): Promise<number>;
   setEscalation(id: string, escalation: string): Promise<number>;
   setSecondFactor(id: string, demand: OrganizationRow['second_factor']): Promise<number>;
+  /** It is not found any more, while it is deleted; its slug is free. */
+  hide(id: string): Promise<number>;
   /** Removes the organization and all it owns but its events; 0 when there is none. The newest event of the log stays, without content. */
   remove(id: string): Promise<number>;
   /** How many applications and enabled members it has. */

@@ -230,7 +230,8 @@ export async function accessEffect(
   return ownRow(actor, await tx.repositories.effects.byId(id), 'effect');
 }
 
-function ownRow<R extends { organization_id: string }>(
+/** The row, unless it is not there or another organization's. @throws ServiceError not_found */
+export function ownRow<R extends { organization_id: string }>(
   actor: MemberActor | LocalActor,
   row: R | undefined,
   what: string,

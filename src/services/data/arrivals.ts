@@ -27,7 +27,7 @@ export async function beginArrival(
   if ((await tx.repositories.exportImport.beginArrival(row, token, now)) === 0)
     throw new ServiceError(
       'conflict',
-      'This organization is being imported already, or was until a minute ago. Try again in a minute; nothing was changed.',
+      'This organization is being imported already, or deleted, or was until a minute ago. Try again in a minute; nothing was changed.',
     );
 }
 

@@ -4,8 +4,9 @@ import { createHash } from 'node:crypto';
 import type { AnyRow, ExportedTable } from '../../engine/repositories/export-import.ts';
 import { accessOrganization } from '../core/access.ts';
 import { audit } from '../core/audit.ts';
+import { ServiceError } from '../core/errors.ts';
 import { isoTime } from '../core/serializers.ts';
-import type { OwnerCall, Service } from '../service.ts';
+import type { OwnerCall, ReadTx, Service } from '../service.ts';
 import { exportBytes } from './file-bytes.ts';
 import {
   format,
@@ -25,7 +26,7 @@ const noPreviousSecret = { previous_sealed: null, previous_until: null };
  * Writes an organization as lines of JSON, as of one commit.
  * @param reference slug or id
  * @param write takes one line, without its end
- * @throws ServiceError not_found
+ * @throws ServiceError not_found; conflict while an application of it is being deleted
  */
 export async function exportOrganization(
   call: OwnerCall,
@@ -42,6 +43,7 @@ export async function exportOrganization(
   };
   const done = await store.readAlone(async (tx) => {
     const { id, slug, name } = await accessOrganization(tx, call.actor, reference);
+    await assertWhole(tx, id);
     const { exportImport } = tx.repositories;
     const header: Header = {
       format,
@@ -78,6 +80,19 @@ export async function exportOrganization(
     }),
   );
   return { ...done, sha256 };
+}
+
+/** What is half deleted would come back by an import. @throws ServiceError conflict */
+async function assertWhole(
+  { repositories: { applications } }: ReadTx,
+  organizationId: string,
+): Promise<void> {
+  const every = await applications.everyOf(organizationId);
+  if (every.length === (await applications.byOrganization(organizationId)).length) return;
+  throw new ServiceError(
+    'conflict',
+    'An application of this organization is being deleted. Export it when the audit log says that it is (applications.delete); the server goes on with a deletion that was cut off.',
+  );
 }
 
 /** Writes a row; that of a file with its bytes behind it, or not at all where they are lost. @returns how many lines */

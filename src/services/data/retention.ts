@@ -14,8 +14,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Output } from '../../protocol/operations.ts';
 import type { OrganizationRow, RetentionCursor, RetentionScope } from '../../engine/rows.ts';
 import { purgeAudit } from './audit-retention.ts';
-import { whileAllowed, writeAs } from '../auth/standing.ts';
-import { accessApplication, accessOrganization } from '../core/access.ts';
 import { audit } from '../core/audit.ts';
 import { throwFirst, tryEach } from '../core/each.ts';
 import { ServiceError } from '../core/errors.ts';
@@ -31,7 +29,7 @@ import {
 } from '../core/slices.ts';
 import { removeWebhookDeliveries } from '../webhooks/webhooks.ts';
 import { removeDocumentPassages } from '../assistant/knowledge/documents.ts';
-import type { Call, OwnerCall, Service, Tx } from '../service.ts';
+import type { Call, Service, Tx } from '../service.ts';
 
 type Report = Output<'retention.purge'>;
 type Organization = Report['organizations'][number];
@@ -156,34 +154,14 @@ async function purgeOrganization(
 }
 
 /**
- * Removes every conversation and visitor of an organization in small steps, before the organization itself goes. The
- * audit log says first who began it: its own rows go, too.
+ * Removes in small steps what an organization that is going owns, or one that an import has not completed.
  * @returns the number up to which the event log holds none of its events
- * @throws ServiceError not_found
  */
-export async function purgeOrganizationData(
-  call: OwnerCall,
-  input: { organization: string },
-): Promise<number> {
-  const id = await writeAs(call, 'server', async (tx, current) => {
-    const row = await accessOrganization(tx, current.actor, input.organization);
-    await audit(tx, current, {
-      organizationId: null,
-      action: 'organizations.deleteBegun',
-      subject: `organization:${row.id}`,
-      detail: { slug: row.slug },
-    });
-    return row.id;
-  });
-  return removeOrganizationData(call.service, id);
-}
-
-/** The same by id, also for an organization that an import has not completed. */
-export async function removeOrganizationData(service: Service, id: string): Promise<number> {
+export async function removeOrganizationData(service: SliceOwner, id: string): Promise<number> {
   const scope = { organization: id };
   await removeAllData(service, { organization_id: id, application_id: null });
   for (const application of await service.engine.store.read(({ repositories }) =>
-    repositories.applications.byOrganization(id),
+    repositories.applications.everyOf(id),
   ))
     await removeDocuments(service, id, application.id);
   await removeAllDeliveries(service, id);
@@ -198,34 +176,20 @@ export async function removeOrganizationData(service: Service, id: string): Prom
   );
 }
 
-async function removeAllDeliveries(service: Service, organizationId: string): Promise<void> {
+async function removeAllDeliveries(service: SliceOwner, organizationId: string): Promise<void> {
   const webhooks = await service.engine.store.read(({ repositories }) =>
     repositories.webhooks.byOrganization(organizationId, Number.MAX_SAFE_INTEGER, 0),
   );
   for (const webhook of webhooks) await removeWebhookDeliveries(service, webhook);
 }
 
-/**
- * The same for an application. Ends with the caller's right to it; the same call of another admin goes on.
- * @throws ServiceError not_found; unauthorized, forbidden when the right was withdrawn
- */
-export async function purgeApplicationData(call: OwnerCall, input: { applicationId: string }): Promise<void> {
-  const { organization_id: organization } = await call.service.engine.store.read((tx) =>
-    accessApplication(tx, call.actor, input.applicationId),
-  );
-  const row = await writeAs(call, { organization, removes: true }, async (tx, current) => {
-    const found = await accessApplication(tx, current.actor, input.applicationId);
-    await audit(tx, current, {
-      organizationId: organization,
-      action: 'applications.deleteBegun',
-      subject: `application:${found.id}`,
-      detail: { name: found.name },
-    });
-    return found;
-  });
-  const slices = whileAllowed(call);
-  await removeAllData(slices, { organization_id: organization, application_id: row.id });
-  await removeDocuments(slices, organization, row.id);
+/** The same for an application. */
+export async function removeApplicationData(
+  service: SliceOwner,
+  { id, organizationId }: { readonly id: string; readonly organizationId: string },
+): Promise<void> {
+  await removeAllData(service, { organization_id: organizationId, application_id: id });
+  await removeDocuments(service, organizationId, id);
 }
 
 async function removeAllData(

@@ -27,6 +27,8 @@ export async function findLinkedFile(
   if (!id.success) throw notFound('file');
   const row = await service.engine.store.read(({ repositories }) => repositories.files.byId(id.data));
   if (row === undefined || row.message_id === null || row.state !== 'ready') throw notFound('file');
+  // An organization that is being deleted.
+  if ((await service.configCache.organization(row.organization_id)) === null) throw notFound('file');
   const problem = checkLink(service, { ...link, id: row.id, messageId: row.message_id });
   // As for a file that there is not: a guess learns nothing.
   if (problem === 'forged') throw notFound('file');

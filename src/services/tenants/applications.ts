@@ -187,23 +187,6 @@ export async function assertPlanHasAi(tx: ReadTx, organizationId: string): Promi
   );
 }
 
-/** Removes an application with its conversations. */
-export async function deleteApplication(
-  tx: Tx,
-  call: OwnerCall,
-  input: Input<'applications.delete'>,
-): Promise<{ success: true }> {
-  const row = await accessApplication(tx, call.actor, input.applicationId);
-  await tx.repositories.applications.remove(row.id);
-  tx.configurationChanged(row.organization_id);
-  await audit(tx, call, {
-    organizationId: row.organization_id,
-    action: 'applications.delete',
-    subject: `application:${row.id}`,
-  });
-  return { success: true };
-}
-
 /** Every preflight of a page looks through the domains of all applications. */
 const maxDomains = 200;
 

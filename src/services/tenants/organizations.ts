@@ -361,25 +361,3 @@ async function addUsage(
       return page.length === usagePage;
     });
 }
-
-/**
- * Removes an organization and everything that it owns.
- * @param logWalked the number up to which its events are removed already
- */
-export async function deleteOrganization(
-  tx: Tx,
-  call: OwnerCall,
-  input: Input<'organizations.delete'>,
-  logWalked: number,
-): Promise<{ success: true }> {
-  const row = await accessOrganization(tx, call.actor, input.organization);
-  await tx.repositories.events.removeOfOrganization(row.id, logWalked, Number.MAX_SAFE_INTEGER);
-  await tx.repositories.organizations.remove(row.id);
-  tx.configurationChanged(row.id);
-  await audit(tx, call, {
-    organizationId: null,
-    action: 'organizations.delete',
-    subject: `organization:${row.id}`,
-  });
-  return { success: true };
-}

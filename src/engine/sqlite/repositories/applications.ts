@@ -2,15 +2,32 @@
 import { sql } from 'kysely';
 import type { ApplicationsRepository } from '../../repositories/applications.ts';
 import type { ApplicationRow, DomainRow } from '../../rows.ts';
+import { isFoundApplication, ownerIsFound } from './found.ts';
 import { all, first, prepare, run, type Runner } from '../query.ts';
 
 const byId = prepare<{ id: string }>()((db, p) =>
-  db.selectFrom('applications').selectAll().where('id', '=', p.id),
+  db
+    .selectFrom('applications')
+    .selectAll()
+    .where('id', '=', p.id)
+    .where(isFoundApplication)
+    .where(ownerIsFound('applications.organization_id')),
+);
+const alsoGoing = prepare<{ id: string }>()((db, p) =>
+  db
+    .selectFrom('applications')
+    .selectAll()
+    .where('id', '=', p.id)
+    .where(ownerIsFound('applications.organization_id')),
+);
+const everyOf = prepare<{ organization_id: string }>()((db, p) =>
+  db.selectFrom('applications').selectAll().where('organization_id', '=', p.organization_id).orderBy('id'),
 );
 const byOrganization = prepare<{ organization_id: string }>()((db, p) =>
   db
     .selectFrom('applications')
     .selectAll()
+    .where(isFoundApplication)
     .where('organization_id', '=', p.organization_id)
     .orderBy('created_at')
     .orderBy('id'),
@@ -20,6 +37,7 @@ const withSetting = prepare<{ text: string }>()((db, p) =>
     .selectFrom('applications')
     .selectAll()
     .where('settings', 'like', sql<string>`${p.text}`)
+    .where(isFoundApplication)
     .orderBy('created_at')
     .orderBy('id'),
 );
@@ -57,6 +75,7 @@ const allDomains = prepare<object>()((db) =>
     .selectFrom('domains')
     .innerJoin('applications', 'applications.id', 'domains.application_id')
     .select(['applications.organization_id', 'domains.domain'])
+    .where(isFoundApplication)
     .distinct(),
 );
 const domainsOfOrganization = prepare<{ organization_id: string }>()((db, p) =>
@@ -64,6 +83,7 @@ const domainsOfOrganization = prepare<{ organization_id: string }>()((db, p) =>
     .selectFrom('applications')
     .innerJoin('domains', 'domains.application_id', 'applications.id')
     .select(['applications.organization_id', 'domains.domain'])
+    .where(isFoundApplication)
     .where('applications.organization_id', '=', p.organization_id)
     .distinct(),
 );
@@ -80,6 +100,8 @@ const removeDomain = prepare<{ application_id: string; domain: string }>()((db, 
 export function createApplicationsRepository(runner: Runner): ApplicationsRepository {
   return {
     byId: (id: string) => first(runner, byId, { id }),
+    alsoGoing: (id: string) => first(runner, alsoGoing, { id }),
+    everyOf: (organizationId: string) => all(runner, everyOf, { organization_id: organizationId }),
     byOrganization: (organizationId: string) =>
       all(runner, byOrganization, { organization_id: organizationId }),
     // A sign that stands for others finds too many: the caller looks anyway.

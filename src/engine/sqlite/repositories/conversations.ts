@@ -6,7 +6,7 @@ import type { ConversationsRepository, ConversationStep } from '../../repositori
 import type { ConversationRow, ConversationWithVisitor } from '../../rows.ts';
 import type { KnownConversation, KnownConversations } from '../known-conversations.ts';
 import { createQueueQueries } from './conversation-queue.ts';
-import { ownerHasArrived } from './organizations.ts';
+import { ownerIsFound } from './found.ts';
 import {
   all,
   attempt,
@@ -268,7 +268,7 @@ const dueSnoozes = prepare<{ now: number; limit: number }>()((db, p) =>
     .selectFrom('conversations')
     .select(['id', 'organization_id'])
     .where('snoozed_until', '<=', p.now)
-    .where(ownerHasArrived('conversations.organization_id'))
+    .where(ownerIsFound('conversations.organization_id'))
     .orderBy('snoozed_until')
     .limit(p.limit),
 );
@@ -277,7 +277,7 @@ const nextSnooze = prepare<object>()((db) =>
     .selectFrom('conversations')
     .select('snoozed_until')
     .where('snoozed_until', 'is not', null)
-    .where(ownerHasArrived('conversations.organization_id'))
+    .where(ownerIsFound('conversations.organization_id'))
     .orderBy('snoozed_until')
     .limit(1),
 );

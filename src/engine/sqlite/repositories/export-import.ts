@@ -6,7 +6,7 @@ import type { OrganizationRow } from '../../rows.ts';
 import { twoFaced } from '../../../../migrations/columns.ts';
 import type { LogEnd } from '../log-end.ts';
 import { all, builder, prepare, run, type Runner } from '../query.ts';
-import { arrivalMark } from './organizations.ts';
+import { hiddenMark, isArriving } from './found.ts';
 
 /** Parents before children. */
 export const exportedTables: readonly ExportedTable[] = [
@@ -181,7 +181,7 @@ const arrivals = prepare<object>()((db) =>
   db
     .selectFrom('organizations')
     .select(['id', 'plan_changed_at as workedAt'])
-    .where(sql<string>`substr(slug, 1, 1)`, '=', arrivalMark)
+    .where(isArriving)
     .orderBy('id'),
 );
 const workOnArrival = prepare<{ id: string; slug: string; now: number }>()((db, p) =>
@@ -207,7 +207,7 @@ const giveUpOldArrival = prepare<{ id: string; before: number; given_up: string 
     .updateTable('organizations')
     .set({ slug: p.given_up })
     .where('id', '=', p.id)
-    .where(sql<string>`substr(slug, 1, 1)`, '=', arrivalMark)
+    .where(isArriving)
     .where('plan_changed_at', '<', p.before),
 );
 const completeArrival = prepare<Completed>()((db, p) =>
@@ -259,19 +259,19 @@ export function createExportImportRepository(runner: Runner, log?: LogEnd): Tran
       return runner.run(query.compile(builder));
     },
     beginArrival: (row, token, now) =>
-      run(runner, beginArrival, { ...row, slug: arrivalMark + token, plan_changed_at: now }),
+      run(runner, beginArrival, { ...row, slug: hiddenMark + token, plan_changed_at: now }),
     arrivals: () => all(runner, arrivals, {}),
-    workOnArrival: (id, token, now) => run(runner, workOnArrival, { id, slug: arrivalMark + token, now }),
+    workOnArrival: (id, token, now) => run(runner, workOnArrival, { id, slug: hiddenMark + token, now }),
     giveUpArrival: (id, which) => {
-      const given_up = `${arrivalMark}${arrivalMark}${id}`;
+      const given_up = `${hiddenMark}${hiddenMark}${id}`;
       return 'token' in which
-        ? run(runner, giveUpArrival, { id, slug: arrivalMark + which.token, given_up })
+        ? run(runner, giveUpArrival, { id, slug: hiddenMark + which.token, given_up })
         : run(runner, giveUpOldArrival, { id, before: which.workedBefore, given_up });
     },
     completeArrival: (row, token) =>
       run(runner, completeArrival, {
         id: row.id,
-        arriving: arrivalMark + token,
+        arriving: hiddenMark + token,
         slug: row.slug,
         release_after_minutes: row.release_after_minutes,
         escalation: row.escalation,

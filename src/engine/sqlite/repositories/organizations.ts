@@ -4,24 +4,17 @@ import { sql } from 'kysely';
 import type { Mode } from '../../../protocol/entities.ts';
 import type { OrganizationRow, RetentionCursor } from '../../rows.ts';
 import { blankEvent, isNewestEvent } from './events.ts';
+import { goingMark, isFound, isFoundApplication } from './found.ts';
 import { all, first, prepare, run, type Runner } from '../query.ts';
 
-/** Begins the slug of an organization that has not arrived: no slug that can be typed does. */
-export const arrivalMark = '~';
-const hasArrived = sql<boolean>`substr(slug, 1, 1) <> ${sql.lit(arrivalMark)}`;
-
-/** Whether the organization of a row has arrived. @param owner the column of its id */
-export const ownerHasArrived = (owner: string) => sql<boolean>`exists (select 1 from organizations
-  where organizations.id = ${sql.ref(owner)} and ${hasArrived})`;
-
 const byId = prepare<{ id: string }>()((db, p) =>
-  db.selectFrom('organizations').selectAll().where('id', '=', p.id).where(hasArrived),
+  db.selectFrom('organizations').selectAll().where('id', '=', p.id).where(isFound),
 );
 const bySlug = prepare<{ slug: string }>()((db, p) =>
-  db.selectFrom('organizations').selectAll().where('slug', '=', p.slug).where(hasArrived),
+  db.selectFrom('organizations').selectAll().where('slug', '=', p.slug).where(isFound),
 );
 const list = prepare<object>()((db) =>
-  db.selectFrom('organizations').selectAll().where(hasArrived).orderBy('slug'),
+  db.selectFrom('organizations').selectAll().where(isFound).orderBy('slug'),
 );
 const insert = prepare<OrganizationRow>()((db, p) =>
   db.insertInto('organizations').values({
@@ -86,6 +79,9 @@ const setSecondFactor = prepare<Pick<OrganizationRow, 'id' | 'second_factor'>>()
 const setEscalation = prepare<Pick<OrganizationRow, 'id' | 'escalation'>>()((db, p) =>
   db.updateTable('organizations').set({ escalation: p.escalation }).where('id', '=', p.id),
 );
+const hide = prepare<{ id: string; slug: string }>()((db, p) =>
+  db.updateTable('organizations').set({ slug: p.slug }).where('id', '=', p.id),
+);
 const remove = prepare<{ id: string }>()((db, p) => db.deleteFrom('organizations').where('id', '=', p.id));
 const blankNewestEvent = prepare<{ id: string }>()((db, p) =>
   db
@@ -104,6 +100,7 @@ const counts = prepare<{ id: string }>()((db, p) =>
       .selectFrom('applications')
       .select((f) => f.fn.countAll<number>().as('n'))
       .where('organization_id', '=', p.id)
+      .where(isFoundApplication)
       .as('applications'),
     e
       .selectFrom('members')
@@ -167,6 +164,7 @@ export function createOrganizationsRepository(runner: Runner): OrganizationsRepo
     setEscalation: (id: string, escalation: string) => run(runner, setEscalation, { id, escalation }),
     setSecondFactor: (id: string, demand: OrganizationRow['second_factor']) =>
       run(runner, setSecondFactor, { id, second_factor: demand }),
+    hide: (id: string) => run(runner, hide, { id, slug: goingMark + id }),
     remove: async (id: string) => {
       await run(runner, blankNewestEvent, { id });
       await run(runner, removeAudit, { id });

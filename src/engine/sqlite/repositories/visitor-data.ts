@@ -5,6 +5,7 @@ import type { PlaceInTime } from '../../repositories/time-order.ts';
 import type { VisitorDataRepository, VisitorFilter } from '../../repositories/visitor-data.ts';
 import type { VisitorRow } from '../../rows.ts';
 import { blankEvent, isNewestEvent } from './events.ts';
+import { isFoundApplication } from './found.ts';
 import { all, builder, first, prepare, run, type Runner } from '../query.ts';
 import { isBehind, type PartOfOrder } from './time-order.ts';
 
@@ -106,7 +107,7 @@ export function createVisitorDataRepository(runner: Runner): VisitorDataReposito
       mode,
     }: VisitorFilter): Promise<VisitorRow[]> => {
       // By the applications that may be meant: the one index on visitors' UUIDs begins with them.
-      let applications = builder.selectFrom('applications').select('id');
+      let applications = builder.selectFrom('applications').select('id').where(isFoundApplication);
       if (organizationId !== null) applications = applications.where('organization_id', '=', organizationId);
       if (applicationId !== undefined) applications = applications.where('id', '=', applicationId);
       const query = builder

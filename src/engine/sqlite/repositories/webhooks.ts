@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import type { WebhookSecrets, WebhooksRepository } from '../../repositories/webhooks.ts';
 import type { WebhookDeliveryRow, WebhookRow } from '../../rows.ts';
 import { isOrAny } from '../dialect.ts';
+import { ownerIsFound } from './found.ts';
 import { all, first, prepare, run, type Runner, type Builder } from '../query.ts';
 
 const insert = prepare<WebhookRow>()((db, p) =>
@@ -39,7 +40,13 @@ const count = prepare<{ organization_id: string }>()((db, p) =>
     .select((e) => e.fn.countAll<number>().as('count'))
     .where('organization_id', '=', p.organization_id),
 );
-const enabled = prepare<object>()((db) => db.selectFrom('webhooks').selectAll().where('enabled', '=', 1));
+const enabled = prepare<object>()((db) =>
+  db
+    .selectFrom('webhooks')
+    .selectAll()
+    .where('enabled', '=', 1)
+    .where(ownerIsFound('webhooks.organization_id')),
+);
 const update = prepare<Pick<WebhookRow, 'id' | 'url' | 'events' | 'enabled' | 'position'>>()((db, p) =>
   db
     .updateTable('webhooks')
