@@ -5,6 +5,7 @@ import { Agent as HttpAgent, request as requestHttp, type IncomingMessage } from
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import type { Readable } from 'node:stream';
 import { isObjectName } from '../engine/object-path.ts';
+import { boundAnswer } from '../net/http-request.ts';
 import type { ByteRange, FileStore, ListedObject, SpooledFile } from '../services/files/file-store.ts';
 
 export interface S3Place {
@@ -34,6 +35,8 @@ interface S3Call {
 const stallMs = 30_000;
 const emptyDigest = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 const maxAnswerBytes = 8 * 1_048_576;
+/** What an answer in pieces may have between them, to each byte of one. */
+const framing = 8;
 /** Of a list, in one answer. Each is taken apart, and stores give so many at most. */
 const pageObjects = 1_000;
 /** Of a key, a time, a token or a code. */
@@ -42,7 +45,8 @@ const maxContentLength = 8_192;
 /** Asks nothing of the bucket before it is used. */
 export function createS3Store(place: S3Place, credentials: S3Credentials): FileStore {
   const agents = { http: new HttpAgent({ keepAlive: true }), https: new HttpsAgent({ keepAlive: true }) };
-  const send = (call: S3Call): Promise<IncomingMessage> => sendSigned(place, credentials, agents, call);
+  const ask = (call: S3Call): Promise<Said> => sendSigned(place, credentials, agents, call);
+  const send = async (call: S3Call): Promise<IncomingMessage> => (await ask(call)).answer;
   const list = async (limit: number, token: string | null): Promise<string> => {
     const query = {
       'list-type': '2',
@@ -66,12 +70,13 @@ export function createS3Store(place: S3Place, credentials: S3Credentials): FileS
     },
     open: async (object, range?: ByteRange) => {
       const headers = range === undefined ? {} : { range: `bytes=${range.start}-${range.end}` };
-      const answer = await send({ method: 'GET', object, headers });
-      if (answer.statusCode === 404) {
-        answer.resume();
+      const said = await ask({ method: 'GET', object, headers });
+      if (said.answer.statusCode === 404) {
+        said.answer.resume();
         return null;
       }
-      return expectStatus(answer, [range === undefined ? 200 : 206]);
+      await expectStatus(said.answer, [range === undefined ? 200 : 206]);
+      return readObject(said);
     },
     remove: async (object) => {
       (await expectStatus(await send({ method: 'DELETE', object }), [200, 204, 404])).resume();
@@ -95,12 +100,36 @@ export function createS3Store(place: S3Place, credentials: S3Credentials): FileS
   };
 }
 
+/** An answer, of which a bounded number of bytes comes, what is between its pieces included. */
+interface Said {
+  readonly answer: IncomingMessage;
+  /** Lets so many bytes more come. */
+  readonly allow: (bytes: number) => void;
+}
+
+/** The bytes of an object, whatever their number: what is between them is bounded. */
+function readObject({ answer, allow }: Said): AsyncIterable<Uint8Array> {
+  const { 'content-length': length } = answer.headers;
+  if (length === undefined) return readPieces({ answer, allow });
+  // There is nothing between.
+  allow(Number(length));
+  return answer;
+}
+
+async function* readPieces({ answer, allow }: Said): AsyncGenerator<Uint8Array> {
+  for await (const chunk of answer) {
+    if (!(chunk instanceof Uint8Array)) continue;
+    allow(framing * chunk.length);
+    yield chunk;
+  }
+}
+
 async function sendSigned(
   place: S3Place,
   credentials: S3Credentials,
   agents: { readonly http: HttpAgent; readonly https: HttpsAgent },
   { method, object, query = {}, headers = {}, body }: S3Call,
-): Promise<IncomingMessage> {
+): Promise<Said> {
   const { AwsV4Signer } = await import('aws4fetch');
   const url = urlOf(place, object);
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
@@ -131,13 +160,17 @@ async function sendSigned(
   );
   asked.once('timeout', () => asked.destroy(new Error(`${place.bucket} does not answer`)));
   asked.once('error', reject);
+  let allow: Said['allow'] = () => undefined;
+  asked.once('socket', (socket) => {
+    allow = boundAnswer(asked, socket, framing * maxAnswerBytes);
+  });
   if (body === undefined) asked.end();
   else
     body
       .stream()
       .once('error', (error) => asked.destroy(error))
       .pipe(asked);
-  return promise;
+  return { answer: await promise, allow };
 }
 
 /** By path where an endpoint is named, as every store knows it; else by the bucket's own host. */

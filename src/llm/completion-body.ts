@@ -4,7 +4,12 @@ import { ModelError } from '../services/assistant/language-model.ts';
 /** The longest answer, in UTF-16 units. */
 const maxTextLength = 65_536;
 /** Of a stream: each piece of an answer comes in a few hundred bytes of JSON. */
-const maxBytes = 2_097_152;
+export const maxBytes = 2_097_152;
+
+/** A response of the model's server, as far as it is read here. */
+export interface ModelResponse extends AsyncIterable<unknown> {
+  readonly headers: { readonly 'content-type'?: string | undefined };
+}
 
 /** A body without a whole answer. `retryable`: the next one may be whole. */
 export class IncompleteResponseError extends Error {
@@ -20,7 +25,7 @@ export class IncompleteResponseError extends Error {
  * @param touch called for each part that arrives
  * @throws IncompleteResponseError, ModelError (too long, refused by the model)
  */
-export async function readCompletion(response: Response, touch: () => void): Promise<string> {
+export async function readCompletion(response: ModelResponse, touch: () => void): Promise<string> {
   if (!isStream(response)) return getText(firstChoice(await readJson(response, maxBytes, touch)), 'message');
   let text = '';
   for await (const lines of readLines(response, maxBytes, touch))
@@ -41,7 +46,7 @@ export async function readCompletion(response: Response, touch: () => void): Pro
 
 /** A body as JSON. @param max bytes @throws IncompleteResponseError, ModelError */
 export async function readJson(
-  response: Response,
+  response: ModelResponse,
   max: number,
   touch: () => void = () => undefined,
 ): Promise<unknown> {
@@ -50,13 +55,13 @@ export async function readJson(
   return parseJson(parts.join(''));
 }
 
-function isStream({ headers }: Response): boolean {
-  return headers.get('content-type')?.toLowerCase().startsWith('text/event-stream') === true;
+function isStream({ headers }: ModelResponse): boolean {
+  return headers['content-type']?.toLowerCase().startsWith('text/event-stream') === true;
 }
 
 /** Lines as they come, those of a piece together: to wait for each would hold the loop where they are short and many. */
 async function* readLines(
-  response: Response,
+  response: ModelResponse,
   max: number,
   touch: () => void,
 ): AsyncGenerator<readonly string[]> {
@@ -74,11 +79,15 @@ async function* readLines(
   yield [parts.join('')];
 }
 
-async function* decodeChunks({ body }: Response, max: number, touch: () => void): AsyncGenerator<string> {
-  if (body === null) return;
+async function* decodeChunks(
+  response: ModelResponse,
+  max: number,
+  touch: () => void,
+): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let bytes = 0;
-  for await (const chunk of body as AsyncIterable<Uint8Array>) {
+  for await (const chunk of response) {
+    if (!(chunk instanceof Uint8Array)) continue;
     touch();
     bytes += chunk.length;
     if (bytes > max) throw new ModelError("the model's answer is too long");

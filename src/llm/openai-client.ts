@@ -1,5 +1,7 @@
 // The client of a language model: any server with OpenAI's chat completions. Bounds the time, the attempts, the calls at
 // once and the bytes of an answer. It logs nothing, and its errors hold neither prompt nor answer.
+import { globalAgent as httpAgent, type IncomingMessage } from 'node:http';
+import { globalAgent as httpsAgent } from 'node:https';
 import {
   ModelBusyError,
   ModelError,
@@ -10,9 +12,12 @@ import {
   type ModelCall,
 } from '../services/assistant/language-model.ts';
 import type { Clock } from '../engine/engine.ts';
-import { IncompleteResponseError, readCompletion, readJson, toFields } from './completion-body.ts';
+import { IncompleteResponseError, maxBytes, readCompletion, readJson, toFields } from './completion-body.ts';
 import { backoffDelay, type Backoff } from '../net/backoff.ts';
+import { SaidTooMuchError } from '../net/bounded-stream.ts';
 import { createFairLimit, QueueFullError, type FairLimit } from '../net/fair-limit.ts';
+import { sendRequest } from '../net/http-request.ts';
+import { createSsrfGuard } from '../net/ssrf-guard.ts';
 import { errorCode } from '../net/network-errors.ts';
 
 export interface OpenAiOptions {
@@ -90,7 +95,9 @@ export function createOpenAiModel(options: OpenAiOptions): LanguageModel {
   let plain = false;
 
   const chat = (body: Body, signal: AbortSignal, touch: () => void): Promise<string> =>
-    post(options, '/chat/completions', body, signal, (response) => readCompletion(response, touch));
+    post(options, '/chat/completions', { body, max: maxBytes }, signal, (response) =>
+      readCompletion(response, touch),
+    );
 
   async function ask(completion: Completion, signal: AbortSignal, touch: () => void): Promise<string> {
     const simple = { model, messages: completion.messages, stream: true };
@@ -119,7 +126,7 @@ export function createOpenAiModel(options: OpenAiOptions): LanguageModel {
       post(
         options,
         '/embeddings',
-        { model: name, input, encoding_format: 'float' },
+        { body: { model: name, input, encoding_format: 'float' }, max: maxEmbeddingBytes },
         signal,
         async (response) => parseVectors(await readJson(response, maxEmbeddingBytes), input.length),
       );
@@ -222,17 +229,24 @@ function pause(clock: OpenAiOptions['clock'], ms: number, signal: AbortSignal): 
   });
 }
 
-/** One request. @throws AttemptError, ModelError */
+/** The server's owner chose this address, and no other: no redirect is followed. */
+const guard = createSsrfGuard(true);
+/** Node's own, which go by a proxy where Node is told to. */
+const connections = { http: httpAgent, https: httpsAgent };
+/** What an answer may have between the pieces of its body, to each byte of it. */
+const framing = 2;
+
+/** One request. @param max how many bytes the body of its answer may have @throws AttemptError, ModelError */
 async function post<T>(
   { url, key }: OpenAiOptions,
   path: string,
-  body: Body,
+  { body, max }: { readonly body: Body; readonly max: number },
   signal: AbortSignal,
-  read: (response: Response) => Promise<T>,
+  read: (response: IncomingMessage) => Promise<T>,
 ): Promise<T> {
-  let response: Response;
+  let response: IncomingMessage;
   try {
-    response = await fetch(url + path, {
+    response = await sendRequest(new URL(url + path), {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
@@ -240,36 +254,42 @@ async function post<T>(
         'user-agent': 'Deskbell',
         ...(key === null ? {} : { authorization: `Bearer ${key.reveal()}` }),
       },
-      body: JSON.stringify(body),
-      // The server's owner chose this address, and no other.
-      redirect: 'manual',
+      body: Buffer.from(JSON.stringify(body)),
+      guard,
       signal,
+      maxAnswerBytes: framing * max,
+      connections,
     });
   } catch (error) {
+    if (error instanceof SaidTooMuchError) throw tooMuch();
     throw new AttemptError(`the model's server could not be reached (${errorReason(error)})`, {
       retryable: true,
     });
   }
   try {
-    if (!response.ok) throw statusError(response);
+    const { statusCode = 0 } = response;
+    if (statusCode < 200 || statusCode > 299) throw statusError(response);
     return await read(response);
   } catch (error) {
     if (error instanceof AttemptError || error instanceof ModelError) throw error;
+    if (error instanceof SaidTooMuchError) throw tooMuch();
     if (error instanceof IncompleteResponseError)
       throw new AttemptError(error.message, { retryable: error.retryable });
     throw new AttemptError(`the model's answer broke off (${errorReason(error)})`, { retryable: true });
   } finally {
     // Ends a response that was not read to its end.
-    await response.body?.cancel().catch(() => undefined);
+    response.destroy();
   }
 }
 
-function statusError({ status, headers }: Response): AttemptError {
+const tooMuch = (): ModelError => new ModelError("the model's server says more than it may");
+
+function statusError({ statusCode: status = 0, headers }: IncomingMessage): AttemptError {
   if (status >= 300 && status < 400)
     return new AttemptError("the model's server leads elsewhere (a redirect), which is not followed", {
       status,
     });
-  const seconds = Number(headers.get('retry-after'));
+  const seconds = Number(headers['retry-after']);
   const afterMs = Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : 0;
   return new AttemptError(`the model's server answered ${status}`, {
     retryable: retryableStatuses.has(status),

@@ -26,7 +26,7 @@ export interface GuardedRequest {
   /** What the server may say from its response on, between the pieces of its body included. */
   readonly maxAnswerBytes: number;
   /** Where connections are kept for the next request. Left out: it has one of its own, which is looked up anew. */
-  readonly connections?: KeptConnections;
+  readonly connections?: Pick<KeptConnections, 'http' | 'https'>;
 }
 
 /**
@@ -91,19 +91,31 @@ function begin(
 /**
  * Ends a request whose server says more than it may. Node bounds headers; provisional responses and empty lines before
  * them, and zeros before the length of a chunk, it reads for as long as they come.
+ * @param maxAnswerBytes from the response on, between the pieces of its body included
+ * @returns lets it say so many bytes more
  */
-function boundAnswer(request: ClientRequest, socket: Socket, maxAnswerBytes: number): void {
+export function boundAnswer(
+  request: ClientRequest,
+  socket: Socket,
+  maxAnswerBytes: number,
+): (bytes: number) => void {
   let left = maxBytesBefore;
-  request.once('response', () => {
+  let answer: IncomingMessage | null = null;
+  request.once('response', (response) => {
+    answer = response;
     left = maxAnswerBytes;
   });
   const count = (chunk: Buffer): void => {
     left -= chunk.length;
-    if (left < 0) request.destroy(new SaidTooMuchError('The server says more than it may.'));
+    // Who reads the answer hears of it there, and not of a connection that broke off.
+    if (left < 0) (answer ?? request).destroy(new SaidTooMuchError('The server says more than it may.'));
   };
   socket.on('data', count);
   // The connection may be kept for another request.
   request.once('close', () => socket.off('data', count));
+  return (bytes) => {
+    left += bytes;
+  };
 }
 
 const brokeOff = (error: unknown): boolean => ['ECONNRESET', 'EPIPE'].includes(errorCode(error));

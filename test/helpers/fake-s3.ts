@@ -69,6 +69,8 @@ export class FakeS3 {
   pageSize = 2;
   /** What a list is answered with instead, and what is asked for is not looked at. */
   listed: ((token: string | null) => string) | null = null;
+  /** Takes the place of every answer that a rightful request gets. */
+  instead: ((response: ServerResponse) => void) | null = null;
   readonly #server: Server = createServer((request, response) => void this.#serve(request, response));
 
   /** @returns its endpoint */
@@ -98,6 +100,7 @@ export class FakeS3 {
     if (bucket !== this.bucket) return fail(404, 'NoSuchBucket');
     const key = rest.join('/');
     this.asked.push(`${method} ${bucket}/${key}`);
+    if (this.instead !== null) return this.instead(response);
     const failing = this.failing.get(method);
     if (failing !== undefined) return fail(failing, 'SlowDown');
     if (method === 'GET' && key === '') return this.#list(url, response);

@@ -1,7 +1,8 @@
 // Owns: the client of a language model against a server that fails in every way, with time moved by hand.
 // Must not know what is asked: texts here mean nothing.
+import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { readCompletion } from '../../src/llm/completion-body.ts';
+import { readCompletion, type ModelResponse } from '../../src/llm/completion-body.ts';
 import { createOpenAiModel, type OpenAiOptions } from '../../src/llm/openai-client.ts';
 import {
   ModelBusyError,
@@ -39,6 +40,10 @@ function aModel(more: Partial<OpenAiOptions> = {}): LanguageModel {
     ...more,
   });
 }
+
+/** A response whose body comes in these pieces. */
+const streamOf = (pieces: readonly Uint8Array[]): ModelResponse =>
+  Object.assign(Readable.from(pieces), { headers: { 'content-type': 'text/event-stream' } });
 
 const schema = { name: 'answer', schema: { type: 'object' } };
 const ask = (model: LanguageModel, signal = new AbortController().signal, asker = 'acme'): Promise<string> =>
@@ -88,16 +93,10 @@ describe('an answer', () => {
 
   test('is looked at once, however small the pieces of a line are', async () => {
     const line = delta('x'.repeat(20_000));
-    const body = new ReadableStream<Uint8Array>({
-      start: (stream) => {
-        for (const byte of Buffer.from(`${line}data: [DONE]\n\n`)) stream.enqueue(Uint8Array.of(byte));
-        stream.close();
-      },
-    });
+    const pieces = [...Buffer.from(`${line}data: [DONE]\n\n`)].map((byte) => Uint8Array.of(byte));
     const split = vi.spyOn(String.prototype, 'split');
     try {
-      const response = new Response(body, { headers: { 'content-type': 'text/event-stream' } });
-      expect(await readCompletion(response, () => undefined)).toHaveLength(20_000);
+      expect(await readCompletion(streamOf(pieces), () => undefined)).toHaveLength(20_000);
       const looked = split.mock.contexts.reduce<number>((sum, text) => sum + String(text).length, 0);
       expect(looked).toBeLessThan(2 * line.length);
     } finally {
@@ -106,13 +105,7 @@ describe('an answer', () => {
   });
 
   test('waits for each piece once, however many lines are in it', async () => {
-    const body = new ReadableStream<Uint8Array>({
-      start: (stream) => {
-        stream.enqueue(Buffer.from('\n'.repeat(500_000)));
-        stream.enqueue(Buffer.from(`${delta('through')}data: [DONE]\n\n`));
-        stream.close();
-      },
-    });
+    const pieces = [Buffer.from('\n'.repeat(500_000)), Buffer.from(`${delta('through')}data: [DONE]\n\n`)];
     let turns = 0;
     let over = false;
     const counting = (async () => {
@@ -121,8 +114,7 @@ describe('an answer', () => {
         turns += 1;
       }
     })();
-    const response = new Response(body, { headers: { 'content-type': 'text/event-stream' } });
-    expect(await readCompletion(response, () => undefined)).toBe('through');
+    expect(await readCompletion(streamOf(pieces), () => undefined)).toBe('through');
     over = true;
     await counting;
     expect(turns).toBeLessThan(1_000);
@@ -274,6 +266,31 @@ describe('a failure', () => {
       await eventually(() => expect(server.abortedCount).toBe(before + 1));
       expect(written).toBeLessThan(30_000_000);
     }
+  });
+
+  test.each([
+    ['before it', '', 'HTTP/1.1 102 Processing\r\n\r\n'],
+    ['as empty lines', '', '\r\n'],
+    [
+      'as the length of a piece of it',
+      'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n',
+      '0',
+    ],
+  ])('what is said without end around an answer, %s', async (_where, begin, endless) => {
+    server.answer = ({ socket }) => {
+      if (socket === null) return;
+      const bytes = endless.repeat(Math.ceil(65_536 / endless.length));
+      const pour = (): void => {
+        while (!socket.destroyed && socket.write(bytes));
+      };
+      socket.on('drain', pour).on('error', () => undefined);
+      socket.write(begin);
+      pour();
+    };
+    // No time passes: only what was said ends it.
+    expect(await why(ask(aModel()))).toBe("the model's server says more than it may");
+    expect(server.requests).toHaveLength(1);
+    await eventually(() => expect(server.abortedCount).toBe(1));
   });
 
   test('no server there', async () => {

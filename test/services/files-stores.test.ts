@@ -6,7 +6,7 @@ import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createClamdScanner } from '../../src/files/clamd.ts';
 import { createFolderStore } from '../../src/files/folder-store.ts';
 import { createS3Store } from '../../src/files/s3-store.ts';
@@ -101,6 +101,58 @@ describe.each([
     for (const object of objects) await store.remove(object);
     expect(await listAll(store)).toEqual([]);
     expect(await readAll(store, objects[1]!)).toBeNull();
+  });
+});
+
+describe('a bucket that says something without end is left', () => {
+  const head = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
+  let left = 0;
+  const pour = (begin: string, endless: string) => (): void => {
+    s3.instead = ({ socket }) => {
+      if (socket === null) return;
+      const go = (): void => {
+        while (!socket.destroyed && socket.write(endless));
+      };
+      socket
+        .on('drain', go)
+        .on('error', () => undefined)
+        .on('close', () => (left += 1));
+      socket.write(begin);
+      go();
+    };
+  };
+  beforeEach(() => {
+    left = 0;
+  });
+  afterEach(() => {
+    s3.instead = null;
+  });
+
+  test.each([
+    ['before an answer', pour('', 'HTTP/1.1 102 P\r\n\r\n'.repeat(2_000))],
+    ['as the length of a piece', pour(head, '0'.repeat(10_000))],
+  ])('%s', async (_where, begin) => {
+    begin();
+    const store = bucketStore();
+    await expect(store.check()).rejects.toThrow('says more than it may');
+    await expect(readAll(store, objects[0]!)).rejects.toThrow('says more than it may');
+    await eventually(() => expect(left).toBe(2));
+  });
+
+  test('behind an answer that is not read', async () => {
+    pour(head, `2710\r\n${'x'.repeat(10_000)}\r\n`)();
+    await bucketStore().remove(objects[0]!);
+    await eventually(() => expect(left).toBe(1));
+  });
+
+  test('but not an object that comes in small pieces', async () => {
+    s3.instead = ({ socket }) => {
+      const piece = `1\r\nx\r\n`;
+      socket?.end(
+        `${head.replace('\r\n\r\n', '\r\nconnection: close\r\n\r\n')}${piece.repeat(3_000_000)}0\r\n\r\n`,
+      );
+    };
+    expect((await readAll(bucketStore(), objects[0]!))?.length).toBe(3_000_000);
   });
 });
 
