@@ -7,6 +7,7 @@ import { errorCodes, fileLimits, visitorApiPrefix, type ErrorCode } from '../pro
 import { formatBytes } from '../text/text.ts';
 import { asSdkError, isRetryable, sdkError, tryOrUndefined } from '../sdk/error.ts';
 import { CommandError } from './errors.ts';
+import { readText } from './server-answer.ts';
 import { isSdkError, type Remote } from './remote.ts';
 
 export interface OpenAttachment {
@@ -77,7 +78,7 @@ async function upload({ signIn }: Remote, { name, file }: OpenAttachment, key: s
       body: file,
     });
     status = response.status;
-    text = await response.text();
+    text = await readText(response);
   } catch (error) {
     throw asSdkError(error);
   }

@@ -3,6 +3,7 @@
 import { basename, isAbsolute, relative } from 'node:path';
 import { Command } from 'commander';
 import { dataFolderFromEnvironment, readConfig, type Config, type Flags } from '../config.ts';
+import { CommandError } from './errors.ts';
 import type { InputStream } from './prompt.ts';
 import { createPrinter, plainColumns, type Columns, type OutputStream, type Printer } from './print.ts';
 
@@ -17,6 +18,8 @@ export interface Io {
 export interface Context {
   readonly io: Io;
   readonly print: Printer;
+  /** The server whose answers a command works with; null: none. */
+  readonly server: { url: string | null };
   /** The checked settings. @throws ConfigError */
   config(flags?: Flags): Config;
   /** The data folder as typed with --data. */
@@ -53,8 +56,21 @@ export function createHandlerWrapper(io: Io): WrapHandler {
       const options = command.optsWithGlobals<O & GlobalOptions>();
       const columns =
         prints?.tables === false || options.json === true ? plainColumns : await import('../text/width.ts');
-      await handler(createContext(io, options, columns), options, command.args);
+      const context = createContext(io, options, columns);
+      await handler(context, options, command.args).catch((error: unknown) => {
+        throw ofAnswer(error, context);
+      });
     };
+}
+
+/** Fields of an answer that are not as they should be: a fault of theirs, and none of ours. */
+function ofAnswer(error: unknown, { server: { url } }: Context): unknown {
+  const isOfField = error instanceof TypeError || error instanceof RangeError;
+  if (url === null || !isOfField) return error;
+  return new CommandError(
+    `What answers at ${url} says something that this version of deskbell does not understand. Is it a Deskbell, and of the same version? (${error.message})`,
+    { cause: error },
+  );
 }
 
 export function createContext(io: Io, { data, json = false }: GlobalOptions, columns: Columns): Context {
@@ -63,6 +79,7 @@ export function createContext(io: Io, { data, json = false }: GlobalOptions, col
     print: createPrinter(io.output, io.errors, io.outputClosed, json, columns),
     config: (flags = {}) => readConfig({ ...flags, data }),
     data,
+    server: { url: null },
     command: (text, folder = data) => `${programName()} ${text}${folderWords(folder)}`,
     remoteCommand: (text) => `${programName()} ${text}`,
   };

@@ -11,6 +11,7 @@ import type { SdkError, SdkErrorCode } from '../sdk/types.ts';
 import { shellWord, type Context } from './context.ts';
 import { openCredentials, type Credentials, type SignIn } from './credentials.ts';
 import { CommandError, UsageError } from './errors.ts';
+import { isAnswerOf, strangeAnswer } from './server-answer.ts';
 import { serverEnvironment } from './server-environment.ts';
 
 /** Where the server is, and which organization; what is left out is the saved session that was used last. */
@@ -119,8 +120,14 @@ export function createCaller(url: string, token: string | null, retries = 2): Re
   const http = createHttpClient(serverEnvironment(), url + visitorApiPrefix, () =>
     token === null ? {} : { Authorization: `Bearer ${token}` },
   );
-  return (method, path, body) =>
-    http.request_(method, path, { retries_: retries, ...(body !== undefined && { body }) });
+  return async <T>(method: string, path: string, body?: object): Promise<T> => {
+    const answer = await http.request_<T>(method, path, {
+      retries_: retries,
+      ...(body !== undefined && { body }),
+    });
+    if (!(await isAnswerOf(method, path, answer))) throw strangeAnswer(200);
+    return answer;
+  };
 }
 
 /**
@@ -133,6 +140,7 @@ export async function withRemote<T>(
   work: (remote: Remote) => Promise<T>,
 ): Promise<T> {
   const signIn = await savedSignIn(context, options);
+  context.server.url = signIn.url;
   try {
     return await work({ signIn, call: createCaller(signIn.url, signIn.token) });
   } catch (error) {
@@ -167,10 +175,7 @@ export function toCommandError(
     return new CommandError(unreachableMessage(url), { cause: error });
   // What the client itself says where the answer has no sentence: a Deskbell says one with each refusal.
   if (message === `HTTP ${status}` && (code === 'network' || !isRetryable(error)))
-    return new CommandError(
-      `What answers at ${url} (${message}) is no Deskbell. Is the address right, or does a proxy answer in its place?`,
-      { cause: error },
-    );
+    return new CommandError(noDeskbellMessage(url, message), { cause: error });
   if (status === 401)
     return new CommandError(
       `The session of ${organization} at ${url} has ended. Sign in again: ${loginCommand(context, { url, organization })}`,
@@ -191,6 +196,10 @@ export function toCommandError(
     return new CommandError(`${url} could not answer (${message}). Try again in a moment.`, { cause: error });
   return new CommandError(message, { cause: error });
 }
+
+/** @param what it has answered */
+const noDeskbellMessage = (url: string, what: string): string =>
+  `What answers at ${url} (${what}) is no Deskbell. Is the address right, or does a proxy answer in its place?`;
 
 /** The sentence for a server that does not answer. */
 export function unreachableMessage(url: string): string {

@@ -5,6 +5,7 @@ import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { errorCode } from '../net/network-errors.ts';
+import { readJson } from './server-answer.ts';
 
 export interface ServerAddress {
   readonly url: string;
@@ -92,7 +93,7 @@ export async function readinessProblem(url: string, timeout: number): Promise<st
       signal: AbortSignal.timeout(timeout),
       redirect: 'manual',
     });
-    const body: unknown = await response.json().catch(() => null);
+    const body: unknown = await readJson(response).catch(() => null);
     if (!response.ok) return `it answered ${response.status}`;
     const ready = typeof body === 'object' && body !== null && 'status' in body && body.status === 'ready';
     return ready ? null : 'something else answers there';

@@ -1,6 +1,6 @@
 // Asks for the second factor of a sign-in, and helps to set one up where the organization demands it. Shows a secret
 // and recovery codes to the person who asked for them, on the terminal only.
-import { sdkError } from '../sdk/error.ts';
+import { asSdkError, sdkError } from '../sdk/error.ts';
 import type { StaffSession } from '../sdk/staff-types.ts';
 import { visitorApiPrefix } from '../protocol/codes.ts';
 import type { SecondFactorMethod, TotpSecret } from '../protocol/sign-in.ts';
@@ -8,6 +8,7 @@ import type { Context } from './context.ts';
 import { CommandError } from './errors.ts';
 import type { Prompt } from './prompt.ts';
 import { tokenCommand } from './remote.ts';
+import { isAnswerOf, readJson, strangeAnswer } from './server-answer.ts';
 
 export type NewSession = StaffSession & {
   readonly token: string;
@@ -50,13 +51,17 @@ async function post<T>(url: string, path: string, body: object): Promise<T> {
     });
     status = response.status;
     retryAfter = Number(response.headers.get('Retry-After')) || undefined;
-    answer = asRecord(await response.json().catch(() => null));
+    answer = asRecord(await readJson(response));
   } catch (error) {
-    throw sdkError('network', String(error));
+    throw asSdkError(error);
   }
   // A page in the service's place may come with any status; the service says something with each.
   const said = Object.keys(answer).length > 0;
-  if ((status === 201 && said) || answer['error'] === 'second_factor') return answer as T;
+  if (status === 201 && said) {
+    if (await isAnswerOf('POST', path, answer)) return answer as T;
+    throw strangeAnswer(status);
+  }
+  if (answer['error'] === 'second_factor' && Array.isArray(answer['methods'])) return answer as T;
   const { error = 'unknown', message = `HTTP ${status}` } = answer;
   throw sdkError(error as Parameters<typeof sdkError>[0], String(message), status, retryAfter);
 }

@@ -5,6 +5,7 @@ import { existsSync, openAsBlob } from 'node:fs';
 import { mkdir, open as openFile, stat, unlink } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
+import { fileLimits } from '../../protocol/codes.ts';
 import type { DeskRuntime } from '../../desk/desk-context.ts';
 import type { FileTarget } from '../../sdk/files.ts';
 import { sanitizeLine } from './text/sanitize-line.ts';
@@ -80,7 +81,12 @@ export function createFileAccess({
         if (!response.ok || response.body === null)
           throw new Error(`The server did not hand out the file (HTTP ${response.status}).`);
         const pieces: AsyncIterable<Uint8Array> = response.body;
-        for await (const piece of pieces) await handle.writeFile(piece);
+        let left = fileLimits.staffBytes;
+        for await (const piece of pieces) {
+          left -= piece.length;
+          if (left < 0) throw new Error('The server hands out more than a file may have.');
+          await handle.writeFile(piece);
+        }
       } catch (error) {
         await handle.close().catch(() => undefined);
         // Half a file is none.
