@@ -6,6 +6,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { launchBrowser, openBrowserPage, type BrowserPage } from '../helpers/browser.ts';
+import { openDashboard } from '../helpers/dashboard.ts';
 import { eventually } from '../helpers/eventually.ts';
 import {
   createConversation,
@@ -53,11 +54,8 @@ afterEach(async () => {
 });
 
 async function visit(hash: string, options: BrowserContextOptions = {}): Promise<Page> {
-  const { ticket } = await app.local('session.createLink', { memberId: ann.id });
-  const opened = await openBrowserPage(browser, `${app.url}/#sign-in=${ticket}`, options);
+  const opened = await openDashboard(browser, app, ann, hash, options);
   visits.push(opened);
-  await opened.page.locator('.app').waitFor();
-  await opened.page.evaluate(`location.hash = '${hash}'`);
   return opened.page;
 }
 

@@ -4,8 +4,9 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { fieldProblem, refusal } from '../../src/dashboard/settings/field-problems.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
-import { launchBrowser, openBrowserPage, type BrowserPage } from '../helpers/browser.ts';
+import { launchBrowser, type BrowserPage } from '../helpers/browser.ts';
 import { request } from '../helpers/client.ts';
+import { openDashboard } from '../helpers/dashboard.ts';
 import { eventually } from '../helpers/eventually.ts';
 import {
   createConversation,
@@ -38,14 +39,9 @@ afterEach(async () => {
 
 /** Signs in by a link and opens a page of the settings. */
 async function visit(section: string, options: BrowserContextOptions = {}): Promise<Page> {
-  const { ticket } = await app.local('session.createLink', { memberId: ann.id });
-  const opened = await openBrowserPage(browser, `${app.url}/#sign-in=${ticket}`, options);
+  const opened = await openDashboard(browser, app, ann, `#/settings/${section}`, options);
   visits.push(opened);
-  const { page } = opened;
-  await page.locator('.app').waitFor();
-  await page.evaluate(`location.hash = '#/settings/${section}'`);
-  await page.locator('.settings-page h1').waitFor();
-  return page;
+  return opened.page;
 }
 
 /** What has the focus, by its text or its name. */
@@ -118,7 +114,7 @@ describe('what is refused', () => {
       .locator('.toast')
       .getByText('Das ist der letzte Admin. Machen Sie zuerst ein anderes Mitglied zum Admin.')
       .waitFor();
-    expect(await page.getByLabel('Rolle von Ann').inputValue()).toBe('admin');
+    await expect.poll(() => page.getByLabel('Rolle von Ann').inputValue()).toBe('admin');
   });
 
   it('of a field has no name of the server’s in it, where no field of the page is that one', async () => {

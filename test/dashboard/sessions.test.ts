@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { launchBrowser, openBrowserPage, type BrowserPage } from '../helpers/browser.ts';
 import { request } from '../helpers/client.ts';
+import { openDashboard } from '../helpers/dashboard.ts';
 import { eventually } from '../helpers/eventually.ts';
 import {
   createConversation,
@@ -45,11 +46,8 @@ const over = (page: Page) =>
 
 /** A page of a member who is signed in by a link. */
 async function visit(member: TestMember, hash: string, options: BrowserContextOptions = {}): Promise<Page> {
-  const { ticket } = await app.local('session.createLink', { memberId: member.id });
-  const opened = await openBrowserPage(browser, `${app.url}/#sign-in=${ticket}`, options);
+  const opened = await openDashboard(browser, app, member, hash, options);
   visits.push(opened);
-  await opened.page.locator('.app').waitFor();
-  await opened.page.evaluate(`location.hash = '${hash}'`);
   return opened.page;
 }
 

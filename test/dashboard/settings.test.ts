@@ -10,6 +10,7 @@ import { startApp, type TestApp } from '../helpers/app.ts';
 import { launchBrowser, openBrowserPage, startHostSite, type BrowserPage } from '../helpers/browser.ts';
 import { buildDocx, buildPdf, paragraph, pdfLine } from '../helpers/document-files.ts';
 import { request } from '../helpers/client.ts';
+import { openDashboard } from '../helpers/dashboard.ts';
 import { eventually } from '../helpers/eventually.ts';
 import {
   createConversation,
@@ -56,12 +57,8 @@ afterEach(async () => {
 
 /** Signs in by a link and opens a page of the settings. */
 async function visit(section: string, options: BrowserContextOptions = {}): Promise<BrowserPage> {
-  const { ticket } = await app.local('session.createLink', { memberId: ann.id });
-  const opened = await openBrowserPage(browser, `${app.url}/#sign-in=${ticket}`, options);
+  const opened = await openDashboard(browser, app, ann, `#/settings/${section}`, options);
   visits.push(opened);
-  await opened.page.locator('.app').waitFor();
-  await opened.page.evaluate(`location.hash = '#/settings/${section}'`);
-  await opened.page.locator('.settings-page h1').waitFor();
   return opened;
 }
 
