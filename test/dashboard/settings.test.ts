@@ -837,6 +837,26 @@ describe('beside the form', () => {
     expect(settings.behavior.greeting).not.toBe('Written, not saved');
     expect(problems).toEqual([expect.stringContaining('400')]);
   });
+
+  it('the widget leaves the focus where one writes, whenever it opens', async () => {
+    const { page } = await visit(`applications/${acme.application.id}`);
+    const field = page.getByLabel('Greeting');
+    const preview = page.frameLocator('iframe');
+    await preview.locator('deskbell-widget [role=textbox]').waitFor();
+    for (const [typed, greeting] of [
+      ['Wel', 'Wel'],
+      ['come', 'Welcome'],
+    ] as const) {
+      await field.press('End');
+      await page.keyboard.type(typed);
+      await preview.getByText(greeting, { exact: false }).waitFor();
+      await preview.locator('[role=textbox]').waitFor();
+      expect(await page.evaluate('document.activeElement.name')).toBe('behavior.greeting');
+    }
+    await preview.locator('[role=textbox]').click();
+    await page.keyboard.type('Inside');
+    await preview.locator('[role=textbox]').getByText('Inside').waitFor();
+  });
 });
 
 describe('the preview of the widget', () => {

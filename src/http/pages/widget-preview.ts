@@ -96,6 +96,13 @@ export const widgetPreviewScript = `'use strict';
     return one;
   }
 
+  // The panel takes the focus when it opens. Here it opens with every change of the form beside it, where one goes on writing:
+  // the focus is moved only where it is in this page already.
+  const { focus } = HTMLElement.prototype;
+  HTMLElement.prototype.focus = function (options) {
+    if (document.hasFocus()) focus.call(this, options);
+  };
+
   const tell = (message) => window.parent.postMessage(message, location.origin);
   let shown = null;
   let latest = Promise.resolve();
