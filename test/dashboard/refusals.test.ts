@@ -204,6 +204,34 @@ describe('a form that is refused', () => {
   });
 });
 
+it('a domain that can’t be registered has words of the reader’s, whatever is wrong with it', async () => {
+  const wrong: readonly (readonly [domain: string, word: string, list: string])[] = [
+    ['https://shop.example/page', 'fieldDomain', ''],
+    ['shop.example/page', 'fieldDomain', ''],
+    ['shop example', 'fieldDomain', ''],
+    ['null', 'fieldDomain', ''],
+    ['ftp://shop.example', 'fieldDomain', ''],
+    ['"quoted"', 'fieldDomain', ''],
+    ['*.127.0.0.1', 'fieldDomain', ''],
+    ['intranet', 'fieldInside', 'http://intranet'],
+    ['shop.example:99999', 'fieldPort', ''],
+    ['https://shop.example:0', 'fieldPort', ''],
+    ['https://*.shop.example', 'fieldWildcard', ''],
+    ['shop.*.example', 'fieldWildcard', ''],
+    ['*.shop.example:80', 'fieldWildcard', ''],
+    ['*.co.uk', 'fieldSuffix', '*.co.uk'],
+  ];
+  for (const [domain, word, list] of wrong) {
+    const { body } = await admin('POST', `/applications/${acme.application.id}/domains`, { domain });
+    expect(fieldProblem(body.details[0].message), domain).toMatchObject({ word, list });
+  }
+  const page = await visit(`applications/${acme.application.id}`, { locale: 'de-DE' });
+  const form = page.locator('form').filter({ has: page.getByLabel('Domain', { exact: true }) });
+  await form.getByLabel('Domain').fill('*.co.uk');
+  await form.getByRole('button').click();
+  await form.getByText('*.co.uk ließe jeden herein, der einen Namen darunter hat.').waitFor();
+});
+
 describe('the focus', () => {
   it('is at the heading of its section when the row that had it is gone', async () => {
     await ann.call('POST', '/tags', { name: 'Gone soon' });

@@ -407,6 +407,12 @@ export const words: SettingsWords = {
   fieldAddress: 'اكتب عنوان IPv4 أو IPv6.',
   fieldShortcut: 'من 1 إلى 50 حرفًا أو رقمًا أو واصلة أو شرطة سفلية.',
   fieldPresent: 'هذه ليست كلمة مرورك الحالية.',
+  fieldDomain:
+    'اكتبه مثل example.com أو ‎*.example.com أو localhost:3000 أو https://example.com:8443 دون شيء بعده.',
+  fieldInside: 'لجهاز داخل شبكتك اكتب الأصل كاملًا: {list}',
+  fieldPort: 'المنفذ رقم من 1 إلى 65535.',
+  fieldWildcard: 'اكتب ‎*.‎ في البداية تمامًا، دون http://‎ ودون منفذ: ‎*.example.com',
+  fieldSuffix: '{list} يسمح بدخول كل من له اسم تحته. اكتب نطاقك أنت.',
   fieldWords: '{n} كلمات على الأقل في كل سطر، تفصل بينها فواصل.',
   fieldDays: 'من يوم واحد إلى {n} يومًا.',
   fieldNames: 'اكتب أسماء من هذه القائمة، تفصل بينها فواصل: {list}.',

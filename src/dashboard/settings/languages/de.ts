@@ -399,6 +399,12 @@ export const words: SettingsWords = {
   fieldAddress: 'Schreiben Sie eine IPv4- oder IPv6-Adresse.',
   fieldShortcut: '1 bis 50 Buchstaben, Ziffern, Binde- oder Unterstriche.',
   fieldPresent: 'Das ist nicht Ihr bisheriges Passwort.',
+  fieldDomain:
+    'Schreiben Sie es wie example.com, *.example.com, localhost:3000 oder https://example.com:8443, und nichts dahinter.',
+  fieldInside: 'Für einen Rechner in Ihrem Netz schreiben Sie den ganzen Ursprung: {list}',
+  fieldPort: 'Ein Port ist eine Zahl von 1 bis 65535.',
+  fieldWildcard: 'Schreiben Sie *. ganz an den Anfang, ohne http:// und ohne Port: *.example.com',
+  fieldSuffix: '{list} ließe jeden herein, der einen Namen darunter hat. Schreiben Sie Ihre eigene Domain.',
   fieldWords: 'Mindestens {n} Wörter in jeder Zeile, durch Kommas getrennt.',
   fieldDays: 'Von 1 bis {n} Tagen.',
   fieldNames: 'Schreiben Sie Namen aus dieser Liste, durch Kommas getrennt: {list}.',

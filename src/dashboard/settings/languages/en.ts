@@ -410,6 +410,12 @@ export const words = {
   fieldAddress: 'Write an IPv4 or IPv6 address.',
   fieldShortcut: '1 to 50 letters, digits, hyphens or underscores.',
   fieldPresent: 'This is not your present password.',
+  fieldDomain:
+    'Write it as example.com, *.example.com, localhost:3000 or https://example.com:8443, with nothing after it.',
+  fieldInside: 'For a host inside your network write its whole origin: {list}',
+  fieldPort: 'A port is a number from 1 to 65535.',
+  fieldWildcard: 'Write *. at the very start, without http:// and without a port: *.example.com',
+  fieldSuffix: '{list} would let in everybody who has a name below it. Write your own domain.',
   fieldWords: 'At least {n} words in each line, with commas between them.',
   fieldDays: 'From 1 to {n} days.',
   fieldNames: 'Write names of this list, with commas between them: {list}.',

@@ -398,6 +398,13 @@ export const words: SettingsWords = {
   fieldAddress: 'Escriba una dirección IPv4 o IPv6.',
   fieldShortcut: 'De 1 a 50 letras, cifras, guiones o guiones bajos.',
   fieldPresent: 'Esta no es su contraseña actual.',
+  fieldDomain:
+    'Escríbalo como example.com, *.example.com, localhost:3000 o https://example.com:8443, sin nada detrás.',
+  fieldInside: 'Para un equipo de su red, escriba el origen completo: {list}',
+  fieldPort: 'Un puerto es un número del 1 al 65535.',
+  fieldWildcard: 'Escriba *. al principio, sin http:// y sin puerto: *.example.com',
+  fieldSuffix:
+    '{list} dejaría entrar a cualquiera que tenga un nombre por debajo. Escriba su propio dominio.',
   fieldWords: 'Al menos {n} palabras en cada línea, separadas por comas.',
   fieldDays: 'De 1 a {n} días.',
   fieldNames: 'Escriba nombres de esta lista, separados por comas: {list}.',

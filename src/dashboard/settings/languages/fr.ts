@@ -400,6 +400,12 @@ export const words: SettingsWords = {
   fieldAddress: 'Écrivez une adresse IPv4 ou IPv6.',
   fieldShortcut: 'De 1 à 50 lettres, chiffres, traits d’union ou tirets bas.',
   fieldPresent: 'Ce n’est pas votre mot de passe actuel.',
+  fieldDomain:
+    'Écrivez-le comme example.com, *.example.com, localhost:3000 ou https://example.com:8443, sans rien derrière.',
+  fieldInside: 'Pour une machine de votre réseau, écrivez l’origine entière : {list}',
+  fieldPort: 'Un port est un nombre de 1 à 65535.',
+  fieldWildcard: 'Écrivez *. tout au début, sans http:// et sans port : *.example.com',
+  fieldSuffix: '{list} laisserait entrer tous ceux qui ont un nom en dessous. Écrivez votre propre domaine.',
   fieldWords: 'Au moins {n} mots par ligne, séparés par des virgules.',
   fieldDays: 'De 1 à {n} jours.',
   fieldNames: 'Écrivez des noms de cette liste, séparés par des virgules : {list}.',

@@ -399,6 +399,12 @@ export const words: SettingsWords = {
   fieldAddress: 'Scriva un indirizzo IPv4 o IPv6.',
   fieldShortcut: 'Da 1 a 50 lettere, cifre, trattini o trattini bassi.',
   fieldPresent: 'Questa non è la sua password attuale.',
+  fieldDomain:
+    'Lo scriva come example.com, *.example.com, localhost:3000 o https://example.com:8443, senza altro dopo.',
+  fieldInside: 'Per una macchina della Sua rete scriva l’origine intera: {list}',
+  fieldPort: 'Una porta è un numero da 1 a 65535.',
+  fieldWildcard: 'Scriva *. proprio all’inizio, senza http:// e senza porta: *.example.com',
+  fieldSuffix: '{list} farebbe entrare chiunque abbia un nome al di sotto. Scriva il Suo dominio.',
   fieldWords: 'Almeno {n} parole in ogni riga, separate da virgole.',
   fieldDays: 'Da 1 a {n} giorni.',
   fieldNames: 'Scriva nomi di questo elenco, separati da virgole: {list}.',

@@ -398,6 +398,12 @@ export const words: SettingsWords = {
   fieldAddress: 'Schrijf een IPv4- of IPv6-adres.',
   fieldShortcut: '1 tot 50 letters, cijfers, koppeltekens of lage streepjes.',
   fieldPresent: 'Dit is niet uw huidige wachtwoord.',
+  fieldDomain:
+    'Schrijf het als example.com, *.example.com, localhost:3000 of https://example.com:8443, met niets erachter.',
+  fieldInside: 'Schrijf voor een machine in uw netwerk de hele oorsprong: {list}',
+  fieldPort: 'Een poort is een getal van 1 tot en met 65535.',
+  fieldWildcard: 'Schrijf *. helemaal vooraan, zonder http:// en zonder poort: *.example.com',
+  fieldSuffix: '{list} zou iedereen binnenlaten die daaronder een naam heeft. Schrijf uw eigen domein.',
   fieldWords: 'Minstens {n} woorden op elke regel, met komma’s ertussen.',
   fieldDays: 'Van 1 tot {n} dagen.',
   fieldNames: 'Schrijf namen uit deze lijst, met komma’s ertussen: {list}.',

@@ -408,6 +408,12 @@ export const words: SettingsWords = {
   fieldAddress: 'Wpisz adres IPv4 lub IPv6.',
   fieldShortcut: 'Od 1 do 50 liter, cyfr, łączników lub podkreśleń.',
   fieldPresent: 'To nie jest obecne hasło.',
+  fieldDomain:
+    'Wpisz w postaci example.com, *.example.com, localhost:3000 lub https://example.com:8443, bez niczego dalej.',
+  fieldInside: 'Dla komputera w swojej sieci wpisz całe źródło: {list}',
+  fieldPort: 'Port to liczba od 1 do 65535.',
+  fieldWildcard: 'Wpisz *. na samym początku, bez http:// i bez portu: *.example.com',
+  fieldSuffix: '{list} wpuściłoby każdego, kto ma nazwę poniżej. Wpisz własną domenę.',
   fieldWords: 'Co najmniej {n} słowa w każdym wierszu, oddzielone przecinkami.',
   fieldDays: 'Od 1 do {n} dni.',
   fieldNames: 'Wpisz nazwy z tej listy, oddzielone przecinkami: {list}.',

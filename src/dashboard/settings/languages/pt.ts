@@ -397,6 +397,12 @@ export const words: SettingsWords = {
   fieldAddress: 'Escreva um endereço IPv4 ou IPv6.',
   fieldShortcut: 'De 1 a 50 letras, algarismos, hífenes ou sublinhados.',
   fieldPresent: 'Esta não é a sua palavra-passe atual.',
+  fieldDomain:
+    'Escreva-o como example.com, *.example.com, localhost:3000 ou https://example.com:8443, sem nada a seguir.',
+  fieldInside: 'Para uma máquina da sua rede, escreva a origem completa: {list}',
+  fieldPort: 'Uma porta é um número de 1 a 65535.',
+  fieldWildcard: 'Escreva *. mesmo no início, sem http:// e sem porta: *.example.com',
+  fieldSuffix: '{list} deixaria entrar todos os que têm um nome abaixo. Escreva o seu próprio domínio.',
   fieldWords: 'Pelo menos {n} palavras em cada linha, separadas por vírgulas.',
   fieldDays: 'De 1 a {n} dias.',
   fieldNames: 'Escreva nomes desta lista, separados por vírgulas: {list}.',
