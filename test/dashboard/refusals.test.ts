@@ -232,6 +232,20 @@ it('a domain that can’t be registered has words of the reader’s, whatever is
   await form.getByText('*.co.uk ließe jeden herein, der einen Namen darunter hat.').waitFor();
 });
 
+it('who blocks an address that many may share is told so', async () => {
+  const page = await visit('people', { locale: 'de-DE' });
+  const section = page.locator('.settings-section', { hasText: 'Geltende Sperren' });
+  await section.getByLabel('Adresse').fill('192.0.2.7');
+  await section.getByRole('button', { name: 'Adresse sperren' }).click();
+  await section.getByRole('row').getByText('Eine Adresse').waitFor();
+  expect(await section.getByRole('status').innerText()).toBe('');
+  await section.getByLabel('Adresse').fill('127.0.0.1');
+  await section.getByRole('button', { name: 'Adresse sperren' }).click();
+  await section.getByRole('status').getByText('Das ist Ihre eigene Adresse oder die des Servers.').waitFor();
+  await section.getByRole('button', { name: 'Aufheben' }).first().click();
+  await eventually(async () => expect(await section.getByRole('status').innerText()).toBe(''));
+});
+
 describe('the focus', () => {
   it('is at the heading of its section when the row that had it is gone', async () => {
     await ann.call('POST', '/tags', { name: 'Gone soon' });

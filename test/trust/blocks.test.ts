@@ -219,6 +219,25 @@ describe('a blocked address', () => {
     expect(await refusal(from('2001:db8:1:3::7').call('GET', '/visitor'))).toBe('let in');
   });
 
+  it('that many may share without knowing is told of: the caller’s own, and the server’s machine', async () => {
+    const create = async (address: string, own: string): Promise<unknown> => {
+      const headers = { authorization: `Bearer ${ann.token}`, 'x-forwarded-for': own };
+      return (await request(app.url, 'POST', '/api/v1/staff/blocks', headers, { address })).body.block
+        .warning;
+    };
+    const told = expect.stringContaining('--trust-proxy');
+    const local = from('127.0.0.1');
+    await createConversation(local);
+    expect(await create('192.0.2.1', '192.0.2.2')).toBeUndefined();
+    expect(await create('192.0.2.1', '192.0.2.1')).toEqual(told);
+    expect(await create('2001:db8::1', '2001:db8::2')).toEqual(told);
+    for (const address of ['127.0.0.1', '::1', '::ffff:127.0.0.1'])
+      expect(await create(address, '192.0.2.2'), address).toEqual(told);
+    expect((await block({ address: true })).body.block.warning).toBeUndefined();
+    expect((await block({}, local.id)).body.block.warning).toBeUndefined();
+    expect((await block({ address: true }, local.id)).body.block.warning).toEqual(told);
+  });
+
   it('must be one, and not too long', async () => {
     const create = (body: object): Promise<Reply> => ask(app, ann, 'POST', '/staff/blocks', body);
     for (const address of ['', 'example.com', '1.2.3', '300.1.1.1'])

@@ -17,6 +17,10 @@ interface VisitorOptions extends TimeOption {
   readonly address?: boolean;
 }
 
+interface NewBlock extends Block {
+  readonly warning?: string;
+}
+
 export function addBlockCommands(program: Command, act: WrapHandler): void {
   const group = addCommandGroup(program, 'block', 'visitors and addresses that are not let in');
   addServerOptions(
@@ -57,7 +61,7 @@ async function blockVisitor(
   [visitorId = '']: readonly string[],
 ): Promise<void> {
   const { block } = await withRemote(context, options, ({ call }) =>
-    call<{ block: Block }>('PUT', `/staff/visitors/${encodeURIComponent(visitorId)}/block`, {
+    call<{ block: NewBlock }>('PUT', `/staff/visitors/${encodeURIComponent(visitorId)}/block`, {
       applicationId: app,
       mode: test ? 'test' : 'live',
       address,
@@ -73,14 +77,15 @@ async function blockAddress(
   [address = '']: readonly string[],
 ): Promise<void> {
   const { block } = await withRemote(context, options, ({ call }) =>
-    call<{ block: Block }>('POST', '/staff/blocks', { address, until: timeAfter(seconds) }),
+    call<{ block: NewBlock }>('POST', '/staff/blocks', { address, until: timeAfter(seconds) }),
   );
   show(context, block);
 }
 
-function show({ print, remoteCommand }: Context, block: Block): void {
+function show({ print, remoteCommand }: Context, block: NewBlock): void {
   if (print.json) return print.document(block);
   print.line(`Blocked ${block.until === null ? 'until it is lifted' : `until ${block.until}`}.`);
+  if (block.warning !== undefined) print.note(`Note: ${block.warning}.`);
   return print.next(remoteCommand(`block lift ${block.id}`));
 }
 

@@ -60,6 +60,7 @@ function VisitorData(): JSX.Element {
 
 function Blocks(): JSX.Element {
   const blocks = useRest<{ blocks: Block[] }>('/staff/blocks');
+  const [isShared, setIsShared] = useState(false);
   return (
     <Section title="blocks">
       <Await of={blocks}>
@@ -86,6 +87,7 @@ function Blocks(): JSX.Element {
                     label="lift"
                     act={async () => {
                       await rest('DELETE', `/staff/blocks/${id}`);
+                      setIsShared(false);
                       await blocks.reload();
                     }}
                   />
@@ -100,10 +102,12 @@ function Blocks(): JSX.Element {
         submit="blockAddress"
         clears
         onSubmit={async (body) => {
-          await rest('POST', '/staff/blocks', body);
+          const { block } = await rest<{ block: { warning?: string } }>('POST', '/staff/blocks', body);
+          setIsShared(block.warning !== undefined);
           await blocks.reload();
         }}
       />
+      <div role="status">{isShared ? <p class="callout">{s('blockShared')}</p> : null}</div>
     </Section>
   );
 }

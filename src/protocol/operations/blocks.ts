@@ -10,6 +10,10 @@ const visitorRef = {
   mode: entity.mode.optional().describe('needed where the visitor id is known as live and as test'),
 };
 
+const blockOutput = entity.block.extend({
+  warning: z.string().optional().describe('where others may be blocked who were not meant'),
+});
+
 export const blockOperations = {
   'visitors.block': defineOperation({
     summary: 'Block a visitor: closes their connections and hides the widget',
@@ -26,7 +30,7 @@ export const blockOperations = {
         .default(false)
         .describe('also the address that the visitor wrote from last, for at most 30 days'),
     }),
-    output: entity.block,
+    output: blockOutput,
   }),
   'visitors.unblock': defineOperation({
     summary: 'Lift the block of a visitor, and of the addresses that were blocked with them',
@@ -58,7 +62,7 @@ export const blockOperations = {
       address: text(1, 100).describe('an IPv4 or IPv6 address; of IPv6 its /64 counts'),
       until: dateTime.optional().describe('30 days from now unless said'),
     }),
-    output: entity.block,
+    output: blockOutput,
   }),
   'blocks.remove': defineOperation({
     summary: 'Lift a block',

@@ -20,6 +20,7 @@ import { addressDigest, blockHolds } from '../auth/blocked.ts';
 const maxAddressBlockMs = 30 * 86_400_000;
 /** All of an organization's blocks are held in memory: a bound for it. */
 const maxBlocks = 5_000;
+const loopbacks: readonly string[] = ['127.0.0.1', '::1'];
 
 /**
  * Blocks a visitor, and where asked the address that they wrote from last.
@@ -42,18 +43,22 @@ export async function blockVisitor(
     created_at: now,
   };
   await tx.repositories.blocks.putVisitor(row);
-  if (input.address) await blockAddressOf(tx, call, visitor, expiresAt, now);
+  const warning = input.address ? await blockAddressOf(tx, call, visitor, expiresAt, now) : {};
   await changed(tx, call, 'visitors.block', `visitor:${visitor.id}`, { address: input.address });
-  return serializeVisitorBlock({ ...row, ...visitor, id: row.id, created_at: row.created_at });
+  return {
+    ...serializeVisitorBlock({ ...row, ...visitor, id: row.id, created_at: row.created_at }),
+    ...warning,
+  };
 }
 
 async function blockAddressOf(
   tx: Tx,
-  { actor, service }: MemberCall,
+  call: MemberCall,
   visitor: VisitorRow,
   expiresAt: number | null,
   now: number,
-): Promise<void> {
+): Promise<Warning> {
+  const { actor, service } = call;
   if (visitor.address_digest === null)
     throw new ServiceError(
       'conflict',
@@ -68,6 +73,25 @@ async function blockAddressOf(
     created_by: actor.memberId,
     created_at: now,
   });
+  return warningOf(call, visitor.address_digest);
+}
+
+interface Warning {
+  readonly warning?: string;
+}
+
+/**
+ * Of an address that many may share without knowing: the caller's own, and those of the server's machine, from which all
+ * seem to come where a proxy stands before the server that it was not told of. It may be meant all the same, so it is done.
+ */
+function warningOf({ actor, address, service }: MemberCall, digest: Uint8Array): Warning {
+  const shared = address === null ? loopbacks : [...loopbacks, address];
+  return shared.some((one) => Buffer.compare(addressDigest(service, actor.organizationId, one), digest) === 0)
+    ? {
+        warning:
+          'this is your own address or the server’s: everybody is blocked who comes through the same router, or through a proxy that the server was not told of (--trust-proxy); lift the block if that was not meant',
+      }
+    : {};
 }
 
 /** @throws ServiceError not_found, bad_request */
@@ -105,7 +129,7 @@ export async function blockAddress(
   };
   await tx.repositories.blocks.putAddress(row);
   await changed(tx, call, 'blocks.create', `block:${id}`);
-  return serializeAddressBlock(row);
+  return { ...serializeAddressBlock(row), ...warningOf(call, row.digest) };
 }
 
 /** @throws ServiceError not_found */

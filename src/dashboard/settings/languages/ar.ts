@@ -269,6 +269,8 @@ export const words: SettingsWords = {
   lift: 'رفع',
   blockAddress: 'حظر العنوان',
   blockHint: 'IPv4 أو IPv6، لمدة 30 يومًا. العنوان نفسه لا يُحفظ.',
+  blockShared:
+    'هذا عنوانك أنت أو عنوان الخادم. حُظر كل من يأتي عبر الموجّه نفسه، أو عبر وكيل لا يعرفه الخادم. ارفع الحظر إن لم يكن هذا هو المقصود.',
   statistics: 'الإحصاءات',
   period: 'الفترة',
   lastDays: {

@@ -265,6 +265,8 @@ export const words: SettingsWords = {
   lift: 'Aufheben',
   blockAddress: 'Adresse sperren',
   blockHint: 'IPv4 oder IPv6, für 30 Tage. Die Adresse selbst wird nicht gespeichert.',
+  blockShared:
+    'Das ist Ihre eigene Adresse oder die des Servers. Gesperrt sind alle, die über denselben Router kommen, oder über einen Proxy, von dem der Server nichts weiß. Heben Sie die Sperre auf, wenn das nicht gemeint war.',
   statistics: 'Statistik',
   period: 'Zeitraum',
   lastDays: { one: 'Letzter Tag', other: 'Letzte {n} Tage' },

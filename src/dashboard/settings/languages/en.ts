@@ -275,6 +275,8 @@ export const words = {
   lift: 'Lift',
   blockAddress: 'Block the address',
   blockHint: 'IPv4 or IPv6, for 30 days. The address itself is not kept.',
+  blockShared:
+    'This is your own address or the server’s. Everybody is blocked who comes through the same router, or through a proxy that the server was not told of. Lift the block if that was not meant.',
   // Statistics.
   statistics: 'Statistics',
   period: 'Time',

@@ -266,6 +266,8 @@ export const words: SettingsWords = {
   lift: 'Levantar',
   blockAddress: 'Bloquear la dirección',
   blockHint: 'IPv4 o IPv6, durante 30 días. La dirección no se guarda.',
+  blockShared:
+    'Es su propia dirección o la del servidor. Quedan bloqueados todos los que llegan por el mismo router, o por un proxy que el servidor no conoce. Levante el bloqueo si no era lo que quería.',
   statistics: 'Estadísticas',
   period: 'Periodo',
   lastDays: { one: 'Último día', other: 'Últimos {n} días' },

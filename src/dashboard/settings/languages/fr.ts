@@ -266,6 +266,8 @@ export const words: SettingsWords = {
   lift: 'Lever',
   blockAddress: 'Bloquer l’adresse',
   blockHint: 'IPv4 ou IPv6, pour 30 jours. L’adresse elle-même n’est pas gardée.',
+  blockShared:
+    'C’est votre propre adresse ou celle du serveur. Sont bloqués tous ceux qui passent par le même routeur, ou par un proxy que le serveur ne connaît pas. Levez le blocage si ce n’était pas voulu.',
   statistics: 'Statistiques',
   period: 'Période',
   lastDays: { one: 'Dernier jour', other: '{n} derniers jours' },

@@ -266,6 +266,8 @@ export const words: SettingsWords = {
   lift: 'Togli',
   blockAddress: 'Blocca l’indirizzo',
   blockHint: 'IPv4 o IPv6, per 30 giorni. L’indirizzo non viene conservato.',
+  blockShared:
+    'È il Suo indirizzo o quello del server. È bloccato chiunque passi dallo stesso router, o da un proxy che il server non conosce. Tolga il blocco se non era voluto.',
   statistics: 'Statistiche',
   period: 'Periodo',
   lastDays: { one: 'Ultimo giorno', other: 'Ultimi {n} giorni' },

@@ -265,6 +265,8 @@ export const words: SettingsWords = {
   lift: 'Opheffen',
   blockAddress: 'Adres blokkeren',
   blockHint: 'IPv4 of IPv6, voor 30 dagen. Het adres zelf wordt niet bewaard.',
+  blockShared:
+    'Dit is uw eigen adres of dat van de server. Iedereen is geblokkeerd die via dezelfde router komt, of via een proxy die de server niet kent. Hef de blokkade op als dat niet de bedoeling was.',
   statistics: 'Statistieken',
   period: 'Periode',
   lastDays: { one: 'Laatste dag', other: 'Laatste {n} dagen' },

@@ -269,6 +269,8 @@ export const words: SettingsWords = {
   lift: 'Zdejmij',
   blockAddress: 'Zablokuj adres',
   blockHint: 'IPv4 lub IPv6, na 30 dni. Sam adres nie jest przechowywany.',
+  blockShared:
+    'To Twój własny adres albo adres serwera. Zablokowani są wszyscy, którzy łączą się przez ten sam router albo przez serwer proxy, którego serwer nie zna. Zdejmij blokadę, jeśli nie o to chodziło.',
   statistics: 'Statystyki',
   period: 'Okres',
   lastDays: {

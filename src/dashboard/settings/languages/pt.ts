@@ -266,6 +266,8 @@ export const words: SettingsWords = {
   lift: 'Levantar',
   blockAddress: 'Bloquear o endereço',
   blockHint: 'IPv4 ou IPv6, por 30 dias. O endereço não é guardado.',
+  blockShared:
+    'É o seu próprio endereço ou o do servidor. Ficam bloqueados todos os que chegam pelo mesmo router, ou por um proxy que o servidor não conhece. Levante o bloqueio se não era essa a intenção.',
   statistics: 'Estatísticas',
   period: 'Período',
   lastDays: { one: 'Último dia', other: 'Últimos {n} dias' },
