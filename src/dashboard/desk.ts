@@ -195,6 +195,9 @@ export function desk(): Desk {
     deskState.value = state;
     return undefined;
   });
+  client.on('message', (message) => {
+    import('./inbox/arrivals.ts').then(({ sayArrival }) => sayArrival(message)).catch(() => undefined);
+  });
   addEventListener('beforeunload', guard);
   // What is open is before the member's eyes: not behind the settings, nor in a tab that was not looked at yet.
   const tellFocus = (): void =>

@@ -114,6 +114,7 @@ export function Log({ open }: { readonly open: OpenConversation }): JSX.Element 
       class="log"
       ref={ref}
       role="log"
+      aria-live="off"
       tabIndex={0}
       aria-label={t('messages')}
       aria-busy={open.room === null}
