@@ -36,7 +36,7 @@ export const deskTexts = {
   },
   closedKeepsDraft: 'This conversation is closed. Your text is kept as a draft.',
   colleagueHasIt: '{name} has this conversation: only notes can be added.',
-  fileTooLarge: '{name} is too large: at most {n} MB.',
+  fileTooLarge: '{name} is too large: at most {n} MiB.',
   filesTooMany: 'At most {n} files go with one message.',
   fileBlocked: 'Files of this kind can’t be sent: {name}',
   fileEmpty: '{name} is empty.',

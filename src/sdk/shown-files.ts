@@ -10,21 +10,19 @@ export function kindOf({ name, type }: Pick<SdkAttachment, 'name' | 'type'>): st
   return kind === 'octet-stream' ? '' : kind.toUpperCase();
 }
 
-/** How much a file holds, in a language's own way: "340 kB". @param tag the language */
+const binaryUnits = ['KiB', 'MiB', 'GiB'];
+
+/** How much a file holds, by the names of the powers of 1024 that every face counts in: "340 KiB". @param tag the language */
 export function sizeText(bytes: number, tag: string): string {
-  const [unit, divisor] =
-    bytes < 1_000
-      ? (['byte', 1] as const)
-      : bytes < 1_000_000
-        ? (['kilobyte', 1_024] as const)
-        : (['megabyte', 1_048_576] as const);
-  const value = bytes / divisor;
-  return new Intl.NumberFormat(tag, {
-    style: 'unit',
-    unit,
-    unitDisplay: 'short',
-    maximumFractionDigits: value < 10 && unit === 'megabyte' ? 1 : 0,
-  }).format(unit === 'kilobyte' ? Math.max(1, value) : value);
+  const power = bytes < 1_000 ? 0 : bytes < 1_000_000 ? 1 : bytes < 1_000_000_000 ? 2 : 3;
+  const value = Math.max(bytes && 1, bytes / 1_024 ** power);
+  const format = (options: Intl.NumberFormatOptions): string =>
+    new Intl.NumberFormat(tag, { maximumFractionDigits: value < 10 && power > 1 ? 1 : 0, ...options }).format(
+      value,
+    );
+  if (power === 0) return format({ style: 'unit', unit: 'byte', unitDisplay: 'short' });
+  const unit = binaryUnits[power - 1] ?? '';
+  return `${format({})} ${tag.startsWith('fr') ? unit.replace('B', 'o') : unit}`;
 }
 
 /** As `inlineFileTypes` of the protocol, which would bring its other tables along; a test compares them. */

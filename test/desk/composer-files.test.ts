@@ -188,7 +188,7 @@ describe('files in the composer', () => {
     composer.attach([held('setup.exe'), held('nothing', 0), held('film.mp4', 30_000_000)]);
     expect(fixture.state().composer?.files).toEqual([]);
     expect(fixture.flash()).toContain('setup.exe');
-    expect(fixture.flash()).toContain('at most 25 MB');
+    expect(fixture.flash()).toContain('at most 25 MiB');
     composer.attach(Array.from({ length: 12 }, (_, index) => held(`${index}`)));
     expect(fixture.state().composer?.files).toHaveLength(10);
   });

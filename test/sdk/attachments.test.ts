@@ -59,11 +59,13 @@ test('a kind is the ending, else what the type says', () => {
 test.each([
   [1, 'en', '1 byte'],
   [999, 'en', '999 byte'],
-  [1_000, 'en', '1 kB'],
-  [348_160, 'en', '340 kB'],
-  [1_572_864, 'en', '1.5 MB'],
-  [1_572_864, 'de', '1,5 MB'],
-  [26_214_400, 'en', '25 MB'],
+  [1_000, 'en', '1 KiB'],
+  [348_160, 'en', '340 KiB'],
+  [1_572_864, 'en', '1.5 MiB'],
+  [1_572_864, 'de', '1,5 MiB'],
+  [1_572_864, 'fr-CH', '1,5 Mio'],
+  [26_214_400, 'en', '25 MiB'],
+  [21_474_836_480, 'en', '20 GiB'],
 ])('%i bytes in %s: %s', (bytes, tag, text) => {
   expect(sizeText(bytes, tag)).toBe(text);
 });

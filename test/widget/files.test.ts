@@ -137,7 +137,7 @@ test('a pasted screenshot and a dropped file arrive as one message; the answer b
   await shown.waitFor();
   await expect.poll(() => shown.evaluate(naturalWidth)).toBe(640);
   await expect.poll(() => tray.isHidden()).toBe(true);
-  expect(await w.log.getByRole('link', { name: /^plan\.pdf PDF · 2 kB$/ }).count()).toBe(1);
+  expect(await w.log.getByRole('link', { name: /^plan\.pdf PDF · 2 KiB$/ }).count()).toBe(1);
   // The picture's place is kept before it comes.
   expect(await shown.getAttribute('width')).toBe('260');
 
@@ -205,7 +205,7 @@ test('what can’t be sent is said in words, and what failed can be taken out or
   await tray.locator('.trouble').getByText('Files of this kind can’t be sent: setup.exe').waitFor();
   expect(await tray.textContent()).toContain('nothing.txt is empty.');
   await give(page, 'drop', [pdfFile('large.pdf', 11_000_000)]);
-  await tray.locator('.trouble').getByText('large.pdf is too large: at most 10 MB.').waitFor();
+  await tray.locator('.trouble').getByText('large.pdf is too large: at most 10 MiB.').waitFor();
   await give(page, 'drop', [pdfFile('virus.pdf', 10)]);
   await tray
     .locator('li')

@@ -209,7 +209,7 @@ export const desk: Readonly<Record<FirstText, Text>> = {
   },
   closedKeepsDraft: 'هذه المحادثة مغلقة. يبقى نصك مسودة.',
   colleagueHasIt: 'المحادثة مع {name}: يمكن إضافة ملاحظات فقط.',
-  fileTooLarge: '{name} كبير جدًا: الحد الأقصى {n} ميغابايت.',
+  fileTooLarge: '{name} كبير جدًا: الحد الأقصى {n} MiB.',
   filesTooMany: 'الحد الأقصى {n} ملفات مع الرسالة الواحدة.',
   fileBlocked: 'لا يمكن إرسال ملفات من هذا النوع: {name}',
   fileEmpty: '{name} فارغ.',

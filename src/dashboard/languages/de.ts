@@ -178,7 +178,7 @@ export const desk: Readonly<Record<FirstText, Text>> = {
   },
   closedKeepsDraft: 'Dieses Gespräch ist beendet. Ihr Text bleibt als Entwurf.',
   colleagueHasIt: '{name} hat dieses Gespräch: Nur Notizen sind möglich.',
-  fileTooLarge: '{name} ist zu groß: höchstens {n} MB.',
+  fileTooLarge: '{name} ist zu groß: höchstens {n} MiB.',
   filesTooMany: 'Mit einer Nachricht gehen höchstens {n} Dateien.',
   fileBlocked: 'Dateien dieser Art können nicht gesendet werden: {name}',
   fileEmpty: '{name} ist leer.',

@@ -180,7 +180,7 @@ export const desk: Readonly<Record<FirstText, Text>> = {
   },
   closedKeepsDraft: 'Esta conversación está cerrada. Su texto queda como borrador.',
   colleagueHasIt: '{name} tiene esta conversación: solo se pueden añadir notas.',
-  fileTooLarge: '{name} es demasiado grande: como máximo {n} MB.',
+  fileTooLarge: '{name} es demasiado grande: como máximo {n} MiB.',
   filesTooMany: 'Con un mensaje van como máximo {n} archivos.',
   fileBlocked: 'No se pueden enviar archivos de este tipo: {name}',
   fileEmpty: '{name} está vacío.',

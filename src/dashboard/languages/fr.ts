@@ -178,7 +178,7 @@ export const desk: Readonly<Record<FirstText, Text>> = {
   },
   closedKeepsDraft: 'Cette conversation est terminée. Votre texte reste en brouillon.',
   colleagueHasIt: '{name} a cette conversation : seules des notes sont possibles.',
-  fileTooLarge: '{name} est trop volumineux : {n} Mo au maximum.',
+  fileTooLarge: '{name} est trop volumineux : {n} Mio au maximum.',
   filesTooMany: 'Un message porte au maximum {n} fichiers.',
   fileBlocked: 'Ce type de fichier ne peut pas être envoyé : {name}',
   fileEmpty: '{name} est vide.',

@@ -181,7 +181,7 @@ export const desk: Readonly<Record<FirstText, Text>> = {
   },
   closedKeepsDraft: 'Questa conversazione è chiusa. Il testo resta come bozza.',
   colleagueHasIt: '{name} ha questa conversazione: si possono solo aggiungere note.',
-  fileTooLarge: '{name} è troppo grande: al massimo {n} MB.',
+  fileTooLarge: '{name} è troppo grande: al massimo {n} MiB.',
   filesTooMany: 'Con un messaggio vanno al massimo {n} file.',
   fileBlocked: 'Non si possono inviare file di questo tipo: {name}',
   fileEmpty: '{name} è vuoto.',

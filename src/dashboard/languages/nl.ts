@@ -178,7 +178,7 @@ export const desk: Readonly<Record<FirstText, Text>> = {
   },
   closedKeepsDraft: 'Dit gesprek is gesloten. Uw tekst blijft als concept.',
   colleagueHasIt: '{name} heeft dit gesprek: alleen notities zijn mogelijk.',
-  fileTooLarge: '{name} is te groot: hoogstens {n} MB.',
+  fileTooLarge: '{name} is te groot: hoogstens {n} MiB.',
   filesTooMany: 'Bij één bericht gaan hoogstens {n} bestanden.',
   fileBlocked: 'Bestanden van dit soort kunnen niet worden verzonden: {name}',
   fileEmpty: '{name} is leeg.',

@@ -200,7 +200,7 @@ export const desk: Readonly<Record<FirstText, Text>> = {
   },
   closedKeepsDraft: 'Ta rozmowa jest zamknięta. Tekst zostaje jako szkic.',
   colleagueHasIt: '{name} ma tę rozmowę: można dodawać tylko notatki.',
-  fileTooLarge: '{name} jest za duży: najwyżej {n} MB.',
+  fileTooLarge: '{name} jest za duży: najwyżej {n} MiB.',
   filesTooMany: 'Z jedną wiadomością idzie najwyżej {n} plików.',
   fileBlocked: 'Plików tego rodzaju nie można wysłać: {name}',
   fileEmpty: '{name} jest pusty.',

@@ -177,7 +177,7 @@ export const desk: Readonly<Record<FirstText, Text>> = {
   },
   closedKeepsDraft: 'Esta conversa está fechada. O seu texto fica como rascunho.',
   colleagueHasIt: '{name} tem esta conversa: só pode adicionar notas.',
-  fileTooLarge: '{name} é demasiado grande: no máximo {n} MB.',
+  fileTooLarge: '{name} é demasiado grande: no máximo {n} MiB.',
   filesTooMany: 'Com uma mensagem vão no máximo {n} ficheiros.',
   fileBlocked: 'Não é possível enviar ficheiros deste tipo: {name}',
   fileEmpty: '{name} está vazio.',

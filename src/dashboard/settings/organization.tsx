@@ -110,7 +110,7 @@ export function Page(): JSX.Element {
                     { id: 'conversations', label: s('conversations'), value: figure(used.conversations) },
                     { id: 'messages', label: s('messages'), value: figure(used.messages) },
                     { id: 'visitors', label: s('visitors'), value: figure(used.visitors) },
-                    { id: 'storage', label: s('storage'), value: figure(used.storageBytes) },
+                    { id: 'storage', label: s('storage'), value: sizeText(used.storageBytes, locale.tag) },
                     { id: 'files', label: s('fileStorage'), value: sizeText(used.fileBytes, locale.tag) },
                   ]}
                   rowKey={({ id }) => id}

@@ -103,7 +103,7 @@ export const words: SettingsWords = {
   conversations: 'Conversaciones',
   messages: 'Mensajes',
   visitors: 'Visitantes',
-  storage: 'Almacenamiento en bytes',
+  storage: 'Almacenamiento',
   fileStorage: 'Espacio de archivos',
   members: 'Miembros',
   email: 'Correo electrónico',
@@ -398,8 +398,6 @@ export const words: SettingsWords = {
   fieldTimezone: 'Escriba una zona horaria como Europe/Madrid o UTC.',
   fieldLanguage: 'Escriba un idioma como en o pt-BR.',
   fieldAddress: 'Escriba una dirección IPv4 o IPv6.',
-  fieldShortcut: 'De 1 a 50 letras, cifras, guiones o guiones bajos.',
-  fieldPresent: 'Esta no es su contraseña actual.',
   fieldDomain:
     'Escríbalo como example.com, *.example.com, localhost:3000 o https://example.com:8443, sin nada detrás.',
   fieldInside: 'Para un equipo de su red, escriba el origen completo: {list}',
@@ -407,6 +405,8 @@ export const words: SettingsWords = {
   fieldWildcard: 'Escriba *. al principio, sin http:// y sin puerto: *.example.com',
   fieldSuffix:
     '{list} dejaría entrar a cualquiera que tenga un nombre por debajo. Escriba su propio dominio.',
+  fieldShortcut: 'De 1 a 50 letras, cifras, guiones o guiones bajos.',
+  fieldPresent: 'Esta no es su contraseña actual.',
   fieldWords: 'Al menos {n} palabras en cada línea, separadas por comas.',
   fieldDays: 'De 1 a {n} días.',
   fieldNames: 'Escriba nombres de esta lista, separados por comas: {list}.',
