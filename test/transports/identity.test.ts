@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startApp, type TestApp } from '../helpers/app.ts';
+import { connectSocket } from '../helpers/client.ts';
 import {
   createApplication,
   createConversation,
@@ -196,5 +197,20 @@ describe('an application that demands a proven identity', () => {
     const open = await visitor.connect();
     await open.close();
     await createConversation(createVisitorByKey(app, portal));
+  });
+
+  it('opens no socket with a token from before the demand', async () => {
+    const portal = await createApplication(app, 'acme', 'desk.acme.example');
+    const early = createVisitor(app, portal);
+    await createConversation(early);
+    const { token } = (await early.call('POST', '/widget/ws-token')).body;
+    await app.local('applications.update', { applicationId: portal.id, behavior: { identity: 'required' } });
+    const socket = await connectSocket(app.url, token, { origin: portal.origin });
+    expect(await socket.receives('error')).toMatchObject({ code: 'FORBIDDEN' });
+    expect((await socket.waitForClose()).code).toBe(4403);
+    await app.local('applications.update', { applicationId: portal.id, behavior: { identity: 'optional' } });
+    const open = await connectSocket(app.url, token, { origin: portal.origin });
+    await open.drain();
+    await open.close();
   });
 });
