@@ -14,7 +14,11 @@ import {
   createMessage,
   createOrganization,
   createVisitor,
+  signIn,
 } from '../helpers/fixtures.ts';
+import { request } from '../helpers/client.ts';
+import { MailHost } from '../helpers/mail-host.ts';
+import { Receiver } from '../helpers/receiver.ts';
 
 const day = 86_400_000;
 let app: TestApp;
@@ -132,4 +136,55 @@ it('plans no clearing once it was stopped, also where one is under way then', as
   await new Promise((resolve) => setImmediate(resolve));
   app.clock.advance(60_000);
   expect(clearRemoved).toHaveBeenCalledTimes(1);
+});
+
+it('keeps the log of webhooks and of mails for 30 days, with what still waits however old it is', async () => {
+  const host = await new MailHost().start();
+  const receiver = await new Receiver().start();
+  const logs = await startApp({
+    flags: { webhookPrivate: 'allow', mailAddress: 'reply@chat.example.com' },
+    environment: { DESKBELL_SMTP_URL: host.url() },
+  });
+  try {
+    const { application } = await createOrganization(logs, 'zeta');
+    const admin = await createMember(logs, 'zeta', 'admin');
+    // A session lasts no longer than the logs do.
+    const ask = async (method: string, path: string, body?: unknown) => {
+      const { headers } = await signIn(logs, 'zeta', admin.email, admin.id);
+      return request(logs.url, method, `/api/v1/admin${path}`, headers, body);
+    };
+    const { id } = (await ask('POST', '/webhooks', { url: receiver.url, events: ['conversation:new'] })).body
+      .webhook;
+    const shown = async (path: string): Promise<unknown[]> =>
+      (await ask('GET', `${path}?limit=100`)).body.deliveries.map(
+        ({ status }: { readonly status: string }) => status,
+      );
+    const hooks = () => shown(`/webhooks/${id}/deliveries`);
+    const mails = () => shown('/email/deliveries');
+    const visitor = createVisitor(logs, application);
+    await createConversation(visitor);
+    expect((await ask('POST', '/email/test', { to: 'ops@example.net' })).status).toBe(201);
+    await eventually(async () =>
+      expect([await hooks(), await mails()]).toEqual([['delivered'], ['delivered']]),
+    );
+    logs.clock.advance(29 * day);
+    await runMaintenance(logs.service);
+    expect([await hooks(), await mails()]).toEqual([['delivered'], ['delivered']]);
+    logs.clock.advance(2 * day);
+    await runMaintenance(logs.service);
+    expect([await hooks(), await mails()]).toEqual([[], []]);
+    // One that was asked for anew, and one whose time was set long ago.
+    await createConversation(visitor);
+    await eventually(async () => expect(await hooks()).toEqual(['delivered']));
+    await rowsOf(
+      logs,
+      "update webhook_deliveries set status = 'waiting', created_at = 0, next_attempt_at = 8e15",
+    );
+    await runMaintenance(logs.service);
+    expect(await hooks()).toEqual(['waiting']);
+  } finally {
+    await logs.stop();
+    await receiver.stop();
+    await host.stop();
+  }
 });
