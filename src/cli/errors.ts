@@ -1,5 +1,6 @@
 // What a command's failure becomes: one line for a person and an exit code.
 // Must not load anything heavy: it is there before any command is chosen.
+import { isOutOfRoom } from '../engine/file-errors.ts';
 import { ServiceError } from '../services/core/errors.ts';
 
 /** 0 done, 1 failed, 2 wrong usage. */
@@ -79,9 +80,6 @@ const refusals = new Set([
   'CommandError',
 ]);
 
-/** Of a disk that is full, or of what a person may take of it, by name as well: as `isOutOfRoom` of the engine. */
-const noRoomCodes = new Set(['ENOSPC', 'EDQUOT', 'SQLITE_FULL', 'SQLITE_IOERR_SHMSIZE']);
-
 /** @returns the exit code and one sentence that says what was wrong and what to do */
 export function explain(error: unknown, typed: Typed): { readonly code: ExitCode; readonly line: string } {
   if (error instanceof ServiceError)
@@ -130,7 +128,7 @@ function unavailableLine(error: Error, typed: Typed): string {
 /** The error of a full disk that this is, or that the store was refused by. */
 function findNoRoom(error: Error): Error | null {
   const system = error.name === 'StoreUnavailableError' ? error.cause : error;
-  return system instanceof Error && 'code' in system && noRoomCodes.has(String(system.code)) ? system : null;
+  return system instanceof Error && isOutOfRoom(system) ? system : null;
 }
 
 /** Where the right id is to be found, for what can be named wrongly. */

@@ -221,6 +221,8 @@ const WALLS: readonly Wall[] = [
       // The description of the API is made from the contract; the command prints what the server serves.
       'src/http/openapi.ts',
       'src/engine/open-engine.ts',
+      // It loads nothing, so that it is there before any command is chosen.
+      'src/engine/file-errors.ts',
       'package.json',
     ],
     types: ['src/engine/engine.ts', 'src/engine/rows.ts'],
