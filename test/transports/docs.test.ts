@@ -3,7 +3,9 @@
 import { parse, type DefaultTreeAdapterMap } from 'parse5';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { brotliDecompressSync } from 'node:zlib';
+import { openApiDocument } from '../../src/http/openapi.ts';
 import { routes } from '../../src/http/operation-routes.ts';
 import { docsIndexPage } from '../../src/http/pages/guides.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
@@ -191,6 +193,18 @@ describe('/docs', () => {
     });
     expect(page).not.toContain('<script');
     expect(walk(parse(page)).some(({ tagName }) => tagName === 'script')).toBe(false);
+  });
+
+  it('describes a few operations in each turn of the loop', async () => {
+    let turns = 0;
+    let isOver = false;
+    const counting = (async () => {
+      for (; !isOver; turns += 1) await nextTurn();
+    })();
+    await openApiDocument();
+    isOver = true;
+    await counting;
+    expect(turns).toBeGreaterThan(routes.length / 25);
   });
 
   it('is kept for a while', async () => {

@@ -10,7 +10,7 @@ export function addOpenApiCommand(program: Command, act: WrapHandler): void {
     .action(
       act(async ({ print }) => {
         const { openApiDocument } = await import('../../http/openapi.ts');
-        print.document(openApiDocument());
+        print.document(await openApiDocument());
       }),
     );
 }

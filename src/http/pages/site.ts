@@ -20,10 +20,10 @@ export function siteDocuments(demo: boolean): ReadonlyMap<string, Document> {
       '/openapi.json',
       {
         type: 'application/json; charset=utf-8',
-        make: () => `${JSON.stringify(openApiDocument(), null, 1)}\n`,
+        make: async () => `${JSON.stringify(await openApiDocument(), null, 1)}\n`,
       },
     ],
-    ['/docs', { ...html, make: () => docsIndexPage(folder, openApiDocument()) }],
+    ['/docs', { ...html, make: async () => docsIndexPage(folder, await openApiDocument()) }],
     ['/favicon.ico', { type: 'image/x-icon', make: () => iconIco }],
     ['/icon.svg', { type: 'image/svg+xml; charset=utf-8', make: () => iconSvg }],
   ]);
