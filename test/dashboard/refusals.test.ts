@@ -107,6 +107,25 @@ describe('what is refused', () => {
       expect(refusal(sentence)).toMatchObject({ word: 'refusedMost', n });
   });
 
+  it('is beyond the plan, and names what changes it', async () => {
+    const { application } = await createOrganization(app, 'small', 'free');
+    const { token } = await createMember(app, 'small', 'admin', 'Sam');
+    const ask = async (method: string, path: string, body: object): Promise<unknown> =>
+      refusal(
+        (await request(app.url, method, `/api/v1/admin${path}`, { authorization: `Bearer ${token}` }, body))
+          .body.message,
+      );
+    const premium = { word: 'refusedPlan', list: 'deskbell org plan small premium' };
+    expect(await ask('POST', '/applications', { name: 'Second' })).toMatchObject(premium);
+    expect(await ask('PATCH', `/applications/${application.id}`, { ai: { mode: 'auto' } })).toMatchObject(
+      premium,
+    );
+    expect(await ask('PATCH', '/organization', { limits: { retentionDays: 4_000 } })).toMatchObject({
+      word: 'fieldDays',
+      n: 30,
+    });
+  });
+
   it('is said in the reader’s language', async () => {
     const page = await visit('members', { locale: 'de-DE' });
     await page.getByLabel('Rolle von Ann').selectOption('operator');

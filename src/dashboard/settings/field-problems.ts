@@ -59,6 +59,8 @@ const refusals: readonly (readonly [sentence: RegExp, word: keyof SettingsWords]
   [/^The webhook is switched off/, 'refusedWebhook'],
   [/^It can't be sent: no mail server is configured/, 'mailNone'],
   [/belongs to another application/, 'refusedAddress'],
+  [/^Data may be kept for 1 to (\d+) days\b/, 'fieldDays'],
+  [/: (?<list>deskbell org (?:plan [\w-]+ \w+|limits [\w-]+ --.+))$/, 'refusedPlan'],
 ];
 
 type Known<W> = { readonly word: W; readonly n: number; readonly list: string } | null;

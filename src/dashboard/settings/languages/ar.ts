@@ -433,4 +433,5 @@ export const words: SettingsWords = {
   refusedSecret: 'السر السابق ما زال يوقّع. أنهه أولًا.',
   refusedWebhook: 'خطاف الويب متوقف. شغّله أولًا.',
   refusedAddress: 'هذا العنوان يخص تطبيقًا آخر.',
+  refusedPlan: 'لا تشمل الخطة هذا، أو لا تسمح بالمزيد منه. يغيّرها مالك الخادم: {list}',
 };

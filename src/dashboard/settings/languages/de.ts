@@ -427,4 +427,6 @@ export const words: SettingsWords = {
   refusedSecret: 'Das Geheimnis davor gilt noch. Beenden Sie es zuerst.',
   refusedWebhook: 'Der Webhook ist ausgeschaltet. Schalten Sie ihn zuerst ein.',
   refusedAddress: 'Diese Adresse gehört zu einer anderen Anwendung.',
+  refusedPlan:
+    'Das ist im Tarif nicht enthalten, oder er erlaubt nicht mehr davon. Der Eigentümer des Servers ändert ihn: {list}',
 };

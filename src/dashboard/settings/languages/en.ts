@@ -438,6 +438,7 @@ export const words = {
   refusedSecret: 'The secret before this one still signs. End it first.',
   refusedWebhook: 'The webhook is switched off. Switch it on first.',
   refusedAddress: 'This address belongs to another application.',
+  refusedPlan: 'The plan does not have that, or no more of it. The server’s owner changes it: {list}',
 } as const satisfies Readonly<Record<string, Text>>;
 
 export type SettingsWords = Readonly<Record<keyof typeof words, Text>>;

@@ -426,4 +426,5 @@ export const words: SettingsWords = {
   refusedSecret: 'El secreto anterior todavía firma. Termínelo primero.',
   refusedWebhook: 'El webhook está desactivado. Actívelo primero.',
   refusedAddress: 'Esta dirección pertenece a otra aplicación.',
+  refusedPlan: 'El plan no incluye eso, o no permite más. El propietario del servidor lo cambia: {list}',
 };

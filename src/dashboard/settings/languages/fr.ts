@@ -427,4 +427,6 @@ export const words: SettingsWords = {
   refusedSecret: 'Le secret précédent signe encore. Mettez-y fin d’abord.',
   refusedWebhook: 'Le webhook est désactivé. Activez-le d’abord.',
   refusedAddress: 'Cette adresse appartient à une autre application.',
+  refusedPlan:
+    'L’offre ne comprend pas cela, ou n’en permet pas davantage. Le propriétaire du serveur la change : {list}',
 };

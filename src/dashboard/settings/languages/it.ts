@@ -426,4 +426,6 @@ export const words: SettingsWords = {
   refusedSecret: 'Il segreto precedente firma ancora. Lo termini prima.',
   refusedWebhook: 'Il webhook è disattivato. Lo attivi prima.',
   refusedAddress: 'Questo indirizzo appartiene a un’altra applicazione.',
+  refusedPlan:
+    'Il piano non lo comprende, o non ne permette di più. Il proprietario del server lo cambia: {list}',
 };

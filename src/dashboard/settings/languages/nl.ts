@@ -424,4 +424,6 @@ export const words: SettingsWords = {
   refusedSecret: 'Het vorige geheim ondertekent nog. Beëindig het eerst.',
   refusedWebhook: 'De webhook is uitgeschakeld. Schakel hem eerst in.',
   refusedAddress: 'Dit adres hoort bij een andere toepassing.',
+  refusedPlan:
+    'Het abonnement bevat dat niet, of niet meer ervan. De eigenaar van de server wijzigt het: {list}',
 };

@@ -435,4 +435,5 @@ export const words: SettingsWords = {
   refusedSecret: 'Poprzedni sekret jeszcze podpisuje. Najpierw go zakończ.',
   refusedWebhook: 'Webhook jest wyłączony. Najpierw go włącz.',
   refusedAddress: 'Ten adres należy do innej aplikacji.',
+  refusedPlan: 'Plan tego nie obejmuje albo nie pozwala na więcej. Zmienia go właściciel serwera: {list}',
 };

@@ -424,4 +424,5 @@ export const words: SettingsWords = {
   refusedSecret: 'O segredo anterior ainda assina. Termine-o primeiro.',
   refusedWebhook: 'O webhook está desligado. Ligue-o primeiro.',
   refusedAddress: 'Este endereço pertence a outra aplicação.',
+  refusedPlan: 'O plano não inclui isso, ou não permite mais. O proprietário do servidor altera-o: {list}',
 };
