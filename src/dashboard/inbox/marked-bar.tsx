@@ -2,9 +2,13 @@
 import { useComputed } from '@preact/signals';
 import type { JSX } from 'preact';
 import { desk, deskState } from '../desk.ts';
+import css from '../styles/marked-bar.css';
+import { adopt } from '../ui/adopt.ts';
 import { IconButton } from '../ui/button.tsx';
 import { Menu } from '../ui/menu.tsx';
 import { t } from '../words.ts';
+
+adopt(css);
 
 const acts = [
   { command: 'tag', icon: 'tag' },
