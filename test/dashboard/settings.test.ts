@@ -682,6 +682,38 @@ describe('leaving with something that is not saved', () => {
   });
 });
 
+describe('a webhook that fails', () => {
+  it('says why, and when it is tried again; a sample once it was tried', async () => {
+    const { id } = await app.local('webhooks.create', {
+      organization: 'acme',
+      url: 'https://receiver.example/hook',
+    });
+    const { page } = await visit('account', { locale: 'de-DE' });
+    const delivery = { id: 'sample', type: 'webhook:test', createdAt: new Date().toISOString(), error: null };
+    const failing = { ...delivery, id: 'failing', status: 'waiting', error: 'the name is unknown' };
+    let looks = 0;
+    await page.route(/\/webhooks\/[^/]+\/deliveries/, (route) => {
+      const sample = { ...delivery, status: 'waiting', nextAttemptAt: null };
+      const tried = { ...sample, status: 'failed', error: 'it answered 500' };
+      looks += 1;
+      const deliveries = [
+        looks < 4 ? sample : tried,
+        { ...failing, nextAttemptAt: '2030-01-02T03:04:05.000Z' },
+      ];
+      return route.fulfill({ json: { deliveries, total: 2 } });
+    });
+    await page.route(/\/webhooks\/[^/]+\/test/, (route) => route.fulfill({ json: { delivery } }));
+    await page.evaluate(`location.hash = '#/settings/webhooks/${id}'`);
+    const row = page.getByRole('row', { name: 'webhook:test' });
+    await row.getByText('Wartet: the name is unknown').waitFor();
+    await row.getByText(/^Nächster Versuch: .*2030/).waitFor();
+    await page.getByRole('button', { name: 'Beispiel senden' }).click();
+    await row.getByText('Gescheitert: it answered 500').waitFor();
+    expect(looks).toBeGreaterThan(3);
+    await app.local('webhooks.delete', { webhookId: id });
+  });
+});
+
 describe('knowledge', () => {
   it('takes PDF and DOCX that are dropped on the page', async () => {
     const { page, problems } = await visit('knowledge');

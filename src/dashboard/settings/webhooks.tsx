@@ -9,7 +9,7 @@ import type { SettingsPageProps } from './pages.ts';
 import { Act, Await, ListEnd, Section, Shown, useRest } from './parts.tsx';
 import { rest } from './rest.ts';
 import { leaveUnasked } from './unsaved.tsx';
-import { s, when } from './words.ts';
+import { figure, s, when } from './words.ts';
 
 export function Page({ rest: [id] }: SettingsPageProps): JSX.Element {
   return id === undefined ? <Webhooks /> : <OneWebhook key={id} id={id} />;
@@ -47,6 +47,7 @@ function Webhooks(): JSX.Element {
                   ),
                 },
                 { key: 'on', title: s('state'), cell: ({ enabled }) => (enabled ? s('on') : s('off')) },
+                { key: 'waiting', title: s('sending_waiting'), cell: ({ waiting }) => figure(waiting) },
               ]}
             />
           )}
@@ -72,6 +73,39 @@ function Webhooks(): JSX.Element {
           }}
         />
       </Section>
+    </>
+  );
+}
+
+/** How often it is looked whether a sample was tried, and at most for how long: longer than a receiver may take to answer. */
+const lookEveryMs = 500;
+const looks = 25;
+
+/** Waits until a sample was tried, so that the log says how it went. */
+async function tried(path: string, id: string): Promise<void> {
+  for (let look = 0; look < looks; look += 1) {
+    await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
+    const { deliveries } = await rest<{ deliveries: WebhookDelivery[] }>(
+      'GET',
+      `${path}/deliveries?limit=50`,
+    );
+    if (deliveries.find((one) => one.id === id)?.status !== 'waiting') return;
+  }
+}
+
+/** How a delivery stands: why it failed in the server's own words, and when it is tried again. */
+function State({ of: { status, error, nextAttemptAt } }: { readonly of: WebhookDelivery }): JSX.Element {
+  return (
+    <>
+      {s(`sending_${status}`)}
+      {error === null ? null : (
+        <>
+          : <span lang="en">{error}</span>
+        </>
+      )}
+      {nextAttemptAt === null || error === null ? null : (
+        <div class="hint">{s('nextAttempt', { time: when(nextAttemptAt) })}</div>
+      )}
     </>
   );
 }
@@ -117,7 +151,8 @@ function OneWebhook({ id }: { readonly id: string }): JSX.Element {
             <Act
               label="sendSample"
               act={async () => {
-                await rest('POST', `${path}/test`, {});
+                const { delivery } = await rest<{ delivery: WebhookDelivery }>('POST', `${path}/test`, {});
+                await tried(path, delivery.id);
                 await deliveries.reload();
               }}
             />
@@ -132,7 +167,7 @@ function OneWebhook({ id }: { readonly id: string }): JSX.Element {
                     columns={[
                       { key: 'at', title: s('time'), cell: ({ createdAt }) => when(createdAt) },
                       { key: 'type', title: s('event'), cell: ({ type }) => <code dir="ltr">{type}</code> },
-                      { key: 'status', title: s('state'), cell: ({ status }) => s(`sending_${status}`) },
+                      { key: 'status', title: s('state'), cell: (one) => <State of={one} /> },
                       {
                         key: 'act',
                         title: s('act'),

@@ -140,6 +140,7 @@ export const words: SettingsWords = {
   rotateSecretQuestion: 'إنشاء سر جديد؟ ما يستخدم القديم يحتاج الجديد.',
   endOverlap: 'إنهاء القديم الآن',
   deliveries: 'عمليات التسليم',
+  nextAttempt: 'المحاولة التالية: {time}',
   sendSample: 'إرسال عينة',
   sent: 'في الطريق.',
   replay: 'إرسال مرة أخرى',

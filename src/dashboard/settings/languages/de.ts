@@ -142,6 +142,7 @@ export const words: SettingsWords = {
   rotateSecretQuestion: 'Neues Geheimnis erzeugen? Was das alte benutzt, braucht das neue.',
   endOverlap: 'Altes jetzt beenden',
   deliveries: 'Zustellungen',
+  nextAttempt: 'Nächster Versuch: {time}',
   sendSample: 'Beispiel senden',
   sent: 'Unterwegs.',
   replay: 'Noch einmal senden',

@@ -149,6 +149,7 @@ export const words = {
   rotateSecretQuestion: 'Make a new secret? What uses the old one must get the new one.',
   endOverlap: 'End the old one now',
   deliveries: 'Deliveries',
+  nextAttempt: 'Next attempt: {time}',
   sendSample: 'Send a sample',
   sent: 'On its way.',
   replay: 'Send again',

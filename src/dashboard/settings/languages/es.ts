@@ -143,6 +143,7 @@ export const words: SettingsWords = {
   rotateSecretQuestion: '¿Crear un secreto nuevo? Lo que usa el antiguo necesita el nuevo.',
   endOverlap: 'Terminar el antiguo ya',
   deliveries: 'Entregas',
+  nextAttempt: 'Próximo intento: {time}',
   sendSample: 'Enviar una muestra',
   sent: 'En camino.',
   replay: 'Enviar de nuevo',

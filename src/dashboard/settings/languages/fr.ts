@@ -143,6 +143,7 @@ export const words: SettingsWords = {
   rotateSecretQuestion: 'Créer un nouveau secret ? Ce qui utilise l’ancien a besoin du nouveau.',
   endOverlap: 'Arrêter l’ancien maintenant',
   deliveries: 'Envois',
+  nextAttempt: 'Prochain essai : {time}',
   sendSample: 'Envoyer un exemple',
   sent: 'En route.',
   replay: 'Renvoyer',

@@ -143,6 +143,7 @@ export const words: SettingsWords = {
   rotateSecretQuestion: 'Creare un nuovo segreto? Ciò che usa il vecchio deve avere il nuovo.',
   endOverlap: 'Termina ora il vecchio',
   deliveries: 'Consegne',
+  nextAttempt: 'Prossimo tentativo: {time}',
   sendSample: 'Invia un esempio',
   sent: 'In viaggio.',
   replay: 'Invia di nuovo',

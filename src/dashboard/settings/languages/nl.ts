@@ -142,6 +142,7 @@ export const words: SettingsWords = {
   rotateSecretQuestion: 'Nieuw geheim maken? Wat het oude gebruikt, heeft het nieuwe nodig.',
   endOverlap: 'Oude nu beëindigen',
   deliveries: 'Leveringen',
+  nextAttempt: 'Volgende poging: {time}',
   sendSample: 'Voorbeeld sturen',
   sent: 'Onderweg.',
   replay: 'Opnieuw sturen',

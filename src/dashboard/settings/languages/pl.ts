@@ -142,6 +142,7 @@ export const words: SettingsWords = {
   rotateSecretQuestion: 'Utworzyć nowy sekret? To, co używa starego, potrzebuje nowego.',
   endOverlap: 'Zakończ stary teraz',
   deliveries: 'Dostarczenia',
+  nextAttempt: 'Następna próba: {time}',
   sendSample: 'Wyślij próbkę',
   sent: 'W drodze.',
   replay: 'Wyślij ponownie',

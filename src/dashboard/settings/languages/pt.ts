@@ -143,6 +143,7 @@ export const words: SettingsWords = {
   rotateSecretQuestion: 'Criar um novo segredo? O que usa o antigo precisa do novo.',
   endOverlap: 'Terminar o antigo já',
   deliveries: 'Entregas',
+  nextAttempt: 'Próxima tentativa: {time}',
   sendSample: 'Enviar uma amostra',
   sent: 'A caminho.',
   replay: 'Enviar de novo',
