@@ -218,6 +218,24 @@ describe('silence and leaving', () => {
     await expectAlive(listener);
   });
 
+  it('drops one that has never sent anything, no sooner than after 75 seconds', async () => {
+    const listener = await settled(createVisitor(app, acme.application));
+    const mute = await createVisitor(app, acme.application).connect();
+    mute.socket.pause();
+    const { connections } = app.service.metrics;
+    const before = connections.visitor;
+    for (let index = 0; index < 14; index += 1) {
+      app.clock.advance(5_000);
+      await listener.drain();
+    }
+    expect(connections.visitor).toBe(before);
+    app.clock.advance(5_000);
+    await eventually(() => expect(connections.visitor).toBe(before - 1));
+    mute.socket.resume();
+    expect((await mute.waitForClose()).code).toBe(1006);
+    await expectAlive(listener);
+  });
+
   it('tells everybody 1001 when the server goes, and serves them again after', async () => {
     const visitor = createVisitor(app, acme.application);
     const conversationId = await createConversation(visitor);
