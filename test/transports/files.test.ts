@@ -296,6 +296,29 @@ describe('links', () => {
     expect(picture.headers.get('set-cookie')).toBeNull();
   });
 
+  test('PNG, JPEG, GIF, WebP and AVIF are shown, and no other picture', async () => {
+    // Of each no more than its head, its size and what must stand there.
+    const jpeg = 'ffd8 ffc0000b080002000201011100 ffda0008010100003f00 55 ffd9';
+    const webp = '52494646 16000000 57454250 56503820 0a000000 000000 9d012a 0200 0200';
+    const avif = '0000001c6674797061766966000000006d6966316176696600000000';
+    const size = '0000001469737065000000000000000200000002';
+    const bytes = (hex: string): Buffer => Buffer.from(hex.replaceAll(' ', ''), 'hex');
+    for (const [type, picture, disposition] of [
+      ['image/png', pngPicture(2, 2), 'inline'],
+      ['image/jpeg', bytes(jpeg), 'inline'],
+      ['image/gif', bytes('474946383961 0200 0200 000000 3b'), 'inline'],
+      ['image/webp', bytes(webp), 'inline'],
+      ['image/avif', bytes(avif + size), 'inline'],
+      ['image/bmp', Buffer.concat([Buffer.from('BM'), Buffer.alloc(60)]), 'attachment'],
+      ['image/tiff', bytes('49492a0008000000000000000000'), 'attachment'],
+    ] as const) {
+      const { url } = await sentFile(picture, 'a.bin');
+      const { headers } = await download(url);
+      expect([type, headers.get('content-type')]).toEqual([type, type]);
+      expect([type, headers.get('content-disposition')?.split(';')[0]]).toEqual([type, disposition]);
+    }
+  });
+
   test('ranges, ETag, HEAD, and other methods', async () => {
     const bytes = Buffer.from(Array.from({ length: 200_000 }, (_, index) => index % 251));
     const { url } = await sentFile(bytes, 'long.bin');
