@@ -422,6 +422,15 @@ describe('sending again', () => {
     );
     expect(new Set(replies.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
     expect((await ask(app, fresh, 'GET', '/conversations')).body.total).toBe(1);
+    // Under another key, and under none, it is another.
+    for (const [total, more] of [
+      [2, { 'idempotency-key': 'twenty-one' }],
+      [3, {}],
+    ] as const) {
+      const { body } = await ask(app, fresh, 'POST', '/conversations', { subject: 'twice' }, more);
+      expect(body.conversation).toMatchObject({ subject: 'twice' });
+      expect((await ask(app, fresh, 'GET', '/conversations')).body.total).toBe(total);
+    }
     expect(
       (await ask(app, fresh, 'POST', '/conversations', {}, { 'idempotency-key': 'a'.repeat(101) })).status,
     ).toBe(400);
