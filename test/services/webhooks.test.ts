@@ -75,6 +75,25 @@ async function waitOutDelay(attempts: number): Promise<void> {
   app.clock.advance(retryDelay(attempts, 1));
 }
 
+it('the log of one is its own, page by page and by its time', async () => {
+  const [mine, other] = [await aReceiver(), await aReceiver()];
+  const [{ id }, { id: beside }] = [await create(mine), await create(other)];
+  for (let count = 1; count <= 3; count += 1) {
+    app.clock.advance(1_000);
+    await createConversation(visitor);
+    await mine.has(count);
+    await other.has(count);
+  }
+  for (const webhookId of [id, beside])
+    await settles(webhookId, (rows) => rows.filter(({ status }) => status === 'delivered').length === 3);
+  const all = await deliveries(id);
+  expect(all.map(({ webhookId }) => webhookId)).toEqual([id, id, id]);
+  for (const offset of [0, 1, 2, 3]) {
+    const page = await app.local('webhooks.deliveries', { webhookId: id, limit: 1, offset });
+    expect([page.total, page.deliveries]).toEqual([3, all.slice(offset, offset + 1)]);
+  }
+});
+
 describe('what is told', () => {
   it('is everything of the organization, signed, in the shapes of the contract', async () => {
     const receiver = await aReceiver();

@@ -66,7 +66,7 @@ it('a key that was revoked, or is over, has no successor', async () => {
   expect(await keys()).toBe(before);
 });
 
-it('a conversation is handed to nobody who is disabled', async () => {
+it('a conversation is handed to no member who is disabled', async () => {
   const visitor = createVisitor(app, acme.application);
   const id = await createConversation(visitor);
   await ada.call('POST', `/conversations/${id}/accept`);
