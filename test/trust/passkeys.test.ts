@@ -118,6 +118,16 @@ describe('where passkeys belong', () => {
 });
 
 describe('a registration', () => {
+  it('of two members at once is each one’s own, and by no other’s challenge', async () => {
+    const bob = await createMember(app, 'acme', 'operator', 'Bob');
+    const finish = async (who: TestMember, asked: Asked): Promise<number> =>
+      (await who.call('POST', '/me/passkeys', { name: 'Laptop', response: device().create(asked) })).status;
+    let [anns, bobs] = [await begin(), await begin(bob)];
+    expect([await finish(bob, bobs), await finish(ann, anns)]).toEqual([201, 201]);
+    [anns, bobs] = [await begin(), await begin(bob)];
+    expect([await finish(bob, anns), await finish(ann, bobs)]).toEqual([400, 400]);
+  });
+
   it('asks for a verified user, and takes the present password', async () => {
     expect((await ann.call('POST', '/me/passkeys/options', { password: 'wrong' })).status).toBe(400);
     expect(await begin()).toMatchObject({
