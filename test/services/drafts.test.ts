@@ -1,4 +1,4 @@
-// Drafts of answers go by their age, not with those of others: each when it is older than the organization keeps messages.
+// Drafts of answers: each is its member's alone, and goes when it is older than the organization keeps messages.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import {
@@ -47,4 +47,18 @@ it('a draft goes when it is older than messages may be, and a younger one stays'
   app.clock.advance(11 * day);
   await app.local('retention.purge', {});
   expect(await drafts()).toEqual([false, true]);
+});
+
+it('a draft is its member’s alone, to read, to write and to throw away', async () => {
+  const { application } = await createOrganization(app, 'beta');
+  const id = await createConversation(createVisitor(app, application));
+  const [ann, otto] = [await createMember(app, 'beta', 'admin', 'Ann'), await createMember(app, 'beta')];
+  const at = `/conversations/${id}/draft`;
+  const read = async (who: TestMember): Promise<unknown> => (await who.call('GET', at)).body.draft;
+  await otto.call('PUT', at, { content: 'Perhaps' });
+  expect([await read(ann), await read(otto)]).toMatchObject([null, { content: 'Perhaps' }]);
+  await ann.call('PUT', at, { content: 'No' });
+  expect([await read(ann), await read(otto)]).toMatchObject([{ content: 'No' }, { content: 'Perhaps' }]);
+  await ann.call('DELETE', at);
+  expect([await read(ann), await read(otto)]).toMatchObject([null, { content: 'Perhaps' }]);
 });
