@@ -1,6 +1,6 @@
 // What owners' and members' operations refuse, and what they say of it: each names what was wrong, and changes nothing.
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startApp, type TestApp } from '../helpers/app.ts';
+import { hasFolder, startApp, type TestApp } from '../helpers/app.ts';
 import { request, type Reply } from '../helpers/client.ts';
 import { rowsOf } from '../helpers/database.ts';
 import {
@@ -83,7 +83,7 @@ it('a conversation is handed to no member who is disabled', async () => {
   expect((await ada.call('POST', `/conversations/${id}/transfer`, { memberId: gone.id })).status).toBe(200);
 });
 
-it('an organization has at most 5,000 blocks, and one more once one is lifted', async () => {
+it.runIf(hasFolder)('an organization has at most 5,000 blocks, and one more once one is lifted', async () => {
   const [kept, late] = [createVisitor(app, acme.application), createVisitor(app, acme.application)];
   for (const visitor of [kept, late]) await createConversation(visitor);
   expect((await otto.call('PUT', `/visitors/${kept.id}/block`, {})).status).toBe(200);

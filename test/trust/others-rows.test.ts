@@ -39,10 +39,13 @@ interface Side {
 type Rows = ReadonlyMap<string, readonly string[]>;
 
 let app: TestApp;
-let acme: TestOrganization;
+/** Comes last. */
+let acme: TestOrganization | undefined;
 let theirs: Side;
 let kept: Side;
 let acted: Side;
+/** Every row before the other organization has anything. */
+let alone: Rows;
 /** Every row before anything is done to the one side. */
 let before: Rows;
 
@@ -63,7 +66,7 @@ const asOperator = (
 ): Promise<Reply['body']> => ok(operator.call(method, path, body));
 
 /** Makes one of everything that is made by a request. */
-async function aSide(slug: string, application: TestApplication): Promise<Side> {
+async function aSide(slug: string, application: TestApplication, shortcut = 'hello'): Promise<Side> {
   const admin = await createMember(app, slug, 'admin', 'Ada');
   const operator = await createMember(app, slug, 'operator', 'Otto');
   const visitor = createVisitor(app, application, visitorId);
@@ -81,6 +84,8 @@ async function aSide(slug: string, application: TestApplication): Promise<Side> 
       clientMessageId: 'one',
     }),
   );
+  // One more that is not sent yet.
+  await ok(uploadFile(app, visitor, Buffer.from('another file'), { type: 'text/plain' }));
   const side = { slug, application, admin, operator, visitor, conversation, messages };
   await asOperator(side, 'POST', `/conversations/${conversation}/accept`);
   messages.push(await createMessage(operator, conversation, 'On its way.'));
@@ -91,6 +96,7 @@ async function aSide(slug: string, application: TestApplication): Promise<Side> 
   const until = new Date(app.clock.now() + 90 * day).toISOString();
   await asOperator(side, 'POST', `/conversations/${conversation}/snooze`, { until });
   await asOperator(side, 'POST', '/views', { name: 'mine', query: { status: 'pending' } });
+  await ok(admin.call('POST', '/views', { name: 'ours', query: { tag: 'urgent' }, shared: true }));
   await asOperator(side, 'PUT', '/notifications', { preview: 'none' });
   await asOperator(side, 'POST', '/me/totp', { password: memberPassword });
   await asOperator(side, 'POST', '/me/passkeys/options', { password: memberPassword });
@@ -102,6 +108,15 @@ async function aSide(slug: string, application: TestApplication): Promise<Side> 
     randomUUID(),
     operator.id,
   );
+  await rowsOf(
+    app,
+    'insert into recovery_codes (member_id, digest) values (?, ?)',
+    operator.id,
+    randomUUID(),
+  );
+  await asOperator(side, 'POST', '/canned-replies', { shortcut, content: 'Hello!' });
+  const server = { url: `smtps://desk:secret@mail.${slug}.example`, address: `desk@${slug}.example` };
+  await asAdmin(side, 'PATCH', '/email', { server });
   await asOperator(side, 'POST', '/tokens', {
     name: 'robot',
     scopes: ['conversations:read'],
@@ -130,6 +145,7 @@ async function aSide(slug: string, application: TestApplication): Promise<Side> 
 
 /** Every row of every table that is not an index or the server's own. */
 async function allRows(): Promise<Rows> {
+  if (!hasFolder) return new Map();
   const tables = await rowsOf(
     app,
     `select name from sqlite_master where type = 'table' and sql not like 'CREATE VIRTUAL%'
@@ -140,7 +156,8 @@ async function allRows(): Promise<Rows> {
     const rows = await rowsOf(app, `select * from "${String(name)}"`);
     // What is of an organization as a whole, and changes with anything in it.
     const isWhole = ({ slug, organization_id: id = '' }: Readonly<Record<string, unknown>>): boolean =>
-      (name === 'organizations' && slug === 'acme') || (name === 'file_totals' && id === acme.id);
+      (name === 'organizations' && slug === 'acme') ||
+      (['file_totals', 'mail_settings'].includes(String(name)) && id === acme?.id);
     const others = rows.filter((row) => !isWhole(row));
     found.set(
       String(name),
@@ -164,24 +181,25 @@ function settledRows(): Promise<Rows> {
 beforeAll(async () => {
   app = await startApp({ flags: { baseUrl: 'https://chat.example', trustProxy: '1' } });
   const globex = await createOrganization(app, 'globex');
-  acme = await createOrganization(app, 'acme');
   await app.local('domains.add', { applicationId: globex.application.id, domain });
-  await app.local('domains.add', { applicationId: acme.application.id, domain });
   theirs = await aSide('globex', globex.application);
+  alone = await settledRows();
+  acme = await createOrganization(app, 'acme');
+  await app.local('domains.add', { applicationId: acme.application.id, domain });
   kept = await aSide('acme', acme.application);
   before = await settledRows();
   const second = await createApplication(app, 'acme', 'second.example');
   await app.local('domains.add', { applicationId: second.id, domain });
-  acted = await aSide('acme', second);
+  acted = await aSide('acme', second, 'hi');
 });
 
 afterAll(async () => {
   await app.stop();
 });
 
-async function expectOthersUntouched(act: string): Promise<void> {
+async function expectOthersUntouched(act: string, others = before): Promise<void> {
   const now = await allRows();
-  for (const [table, rows] of before) {
+  for (const [table, rows] of others) {
     const left = new Set(now.get(table));
     expect([act, table, rows.filter((row) => !left.has(row))]).toEqual([act, table, []]);
   }
@@ -237,6 +255,33 @@ function acts(): readonly (readonly [string, () => Promise<unknown>])[] {
       'token',
       async () => asOperator(acted, 'DELETE', `/tokens/${(await one('/tokens', 'tokens', asOperator)).id}`),
     ],
+    [
+      'canned reply, other words',
+      async () =>
+        asOperator(
+          acted,
+          'PATCH',
+          `/canned-replies/${(await one('/canned-replies', 'cannedReplies', asOperator)).id}`,
+          { content: 'Hi' },
+        ),
+    ],
+    [
+      'canned reply',
+      async () =>
+        asOperator(
+          acted,
+          'DELETE',
+          `/canned-replies/${(await one('/canned-replies', 'cannedReplies', asOperator)).id}`,
+        ),
+    ],
+    [
+      'own password',
+      () =>
+        asOperator(acted, 'PATCH', '/me', {
+          password: 'a stable of staples 8',
+          currentPassword: memberPassword,
+        }),
+    ],
     ['second factor', () => asAdmin(acted, 'DELETE', `/members/${operator.id}/second-factor`)],
     ['role', () => asAdmin(acted, 'PATCH', `/members/${operator.id}`, { role: 'admin' })],
     ['sign out', () => asAdmin(acted, 'DELETE', `/members/${operator.id}/sessions`)],
@@ -259,6 +304,12 @@ function acts(): readonly (readonly [string, () => Promise<unknown>])[] {
     ['purge', () => app.local('retention.purge', {})],
     ['erase', () => asAdmin(acted, 'DELETE', `/visitors/${visitorId}?applicationId=${application.id}`)],
     ['application', () => asAdmin(acted, 'DELETE', at)],
+    ['organization', () => asAdmin(acted, 'PATCH', '/organization', { name: 'Acme & Sons' })],
+    ['plan', () => app.local('organizations.update', { organization: 'acme', plan: 'premium' })],
+    [
+      'back to the plan',
+      () => app.local('organizations.update', { organization: 'acme', plan: 'enterprise' }),
+    ],
   ];
 }
 
@@ -290,27 +341,47 @@ it('what names another’s is not found, and nothing of it is in a list', async 
     expect([path, (await kept.operator.call(method, path, body)).status]).toEqual([path, 404]);
   expect(await rowsOf(app, 'select id from address_blocks')).toEqual(blocks);
   const ids = await Promise.all(
-    ['members', 'applications', 'webhooks', 'conversations', 'tags', 'address_blocks', 'api_keys'].map(
-      (table) =>
-        rowsOf(
-          app,
-          `select id from ${table} where organization_id = (select id from organizations where slug = 'globex')`,
-        ),
+    [
+      'members',
+      'applications',
+      'webhooks',
+      'conversations',
+      'tags',
+      'staff_sessions',
+      'member_passkeys',
+      'views',
+      'canned_replies',
+      'address_blocks',
+      'api_keys',
+    ].map((table) =>
+      rowsOf(
+        app,
+        `select id from ${table} where organization_id = (select id from organizations where slug = 'globex')`,
+      ),
     ),
   );
   const foreign = ids.flat().map(({ id }) => String(id));
   expect(foreign.length).toBeGreaterThan(8);
   const lists = [
-    ...['/blocks', '/conversations', '/canned-replies', '/tags', '/views', '/members'].map((path) =>
-      kept.operator.call('GET', path),
-    ),
-    ...['/members', '/applications', '/webhooks', '/audit', '/email/deliveries'].map((path) =>
+    ...[
+      '/blocks',
+      '/conversations',
+      '/canned-replies',
+      '/tags',
+      '/views',
+      '/members',
+      '/sessions',
+      '/tokens',
+      '/push',
+      '/me/passkeys',
+    ].map((path) => kept.operator.call('GET', path)),
+    ...['/members', '/applications', '/webhooks', '/audit', '/email', '/email/deliveries'].map((path) =>
       request(app.url, 'GET', `/api/v1/admin${path}?limit=100`, kept.admin.headers),
     ),
   ];
   for (const { status, text } of await Promise.all(lists)) {
     expect(status, text).toBe(200);
-    expect(foreign.filter((id) => text.includes(id))).toEqual([]);
+    expect([...foreign, 'mail.globex.example'].filter((word) => text.includes(word))).toEqual([]);
   }
 });
 
@@ -335,4 +406,15 @@ it('the same address is another member in each organization, with a password of 
       expect([organization, of, status]).toEqual([organization, of, of === organization ? 201 : 401]);
       expect(body.member?.id).toBe(of === organization ? ids[organization] : undefined);
     }
+});
+
+it.runIf(hasFolder)('what is of a whole organization goes without anything of another', async () => {
+  const { tags } = await asOperator(kept, 'GET', '/tags');
+  const urgent = tags.find(({ name }: { readonly name: string }) => name === 'urgent').id;
+  await asOperator(kept, 'PATCH', `/tags/${urgent}`, { name: 'later' });
+  await expectOthersUntouched('another name for a tag', alone);
+  await ok(kept.admin.call('DELETE', `/tags/${urgent}`));
+  await expectOthersUntouched('deleting a tag', alone);
+  await app.local('organizations.delete', { organization: 'acme' });
+  await expectOthersUntouched('deleting the organization', alone);
 });
