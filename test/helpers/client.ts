@@ -117,7 +117,7 @@ export class TestSocket {
       if (this.all('pong').length <= pongs) throw new Error('no pong');
     });
     // What was sent is committed by now; behind a hostile engine the news of it may still be on its way. Control frames
-    // keep their place among the others, and count as no frame.
+    // keep their place among the others; one counts as a frame does.
     if (!(await settleEngines()) || this.closed !== null) return;
     let answered = false;
     this.socket.once('pong', () => {
