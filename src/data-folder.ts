@@ -138,15 +138,25 @@ function pathOf(error: unknown): unknown {
   return error instanceof Error && 'path' in error ? error.path : undefined;
 }
 
-/** Removes what backups to the same file left behind that were killed on this machine. */
+/** A backup that has not written for so long was killed, ms: its process may be of another container of this name. */
+const abandonedAfterMs = 3_600_000;
+
+/**
+ * Removes what backups left behind that were killed on this machine: to the same file, and after an hour to any other in its
+ * folder, because one that is named by its day is not written again.
+ */
 async function removePartialFiles(target: string): Promise<void> {
-  const pattern = new RegExp(
-    `^${escaped(basename(target))}\\.${escaped(hostname())}-(\\d+)-[0-9a-f]{8}\\.partial`,
-  );
-  const names = await readdir(dirname(target)).catch(() => []);
-  for (const name of names) {
-    const pid = pattern.exec(name)?.[1];
-    if (pid !== undefined && !isAlive(Number(pid))) await rm(join(dirname(target), name), { force: true });
+  const folder = dirname(target);
+  const pattern = new RegExp(`^(.+)\\.${escaped(hostname())}-(\\d+)-[0-9a-f]{8}\\.partial`);
+  for (const name of await readdir(folder).catch(() => [])) {
+    const [, of, pid] = pattern.exec(name) ?? [];
+    if (pid === undefined || isAlive(Number(pid))) continue;
+    const path = join(folder, name);
+    const isAbandoned = async (): Promise<boolean> => {
+      const written = (await stat(path).catch(() => null))?.mtimeMs ?? Infinity;
+      return written < Date.now() - abandonedAfterMs;
+    };
+    if (of === basename(target) || (await isAbandoned())) await rm(path, { force: true });
   }
 }
 

@@ -1,7 +1,8 @@
 // The backup command and the process that writes for it, as the system sees them: the class of that process, and what a list
 // of processes shows of it.
 import { randomBytes } from 'node:crypto';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readBackup } from '../../src/engine/sqlite/backup.ts';
@@ -109,6 +110,31 @@ it('is written in the idle class, by a process that is shown no secret', async (
   for (const value of [...Object.values(secrets), passphrase])
     expect(`${shown}${environment}`).not.toContain(value);
   expect(environment).not.toContain('DESKBELL_');
+});
+
+it('removes what killed ones have left, of other names after an hour', async () => {
+  const where = fresh();
+  await mkdir(where);
+  const left = async (name: string, machine: string, pid: number, hours: number): Promise<string> => {
+    const file = `${name}.backup.${machine}-${pid}-0badcafe.partial`;
+    await writeFile(join(where, file), 'half');
+    const at = new Date(Date.now() - hours * 3_600_000);
+    await utimes(join(where, file), at, at);
+    return file;
+  };
+  // Above the highest number that a process can have.
+  const dead = 4_194_305;
+  await left('monday', hostname(), dead, 2);
+  await left('wednesday', hostname(), dead, 0);
+  const kept = [
+    await left('tuesday', hostname(), dead, 0.5),
+    await left('tuesday', hostname(), process.pid, 2),
+    await left('tuesday', 'another', dead, 2),
+  ];
+  const { NODE_OPTIONS } = await usualPriority(fresh());
+  const args = ['backup', join(where, 'wednesday.backup'), '--data', data];
+  await deskbellProcessJson(args, { env: { ...secrets, NODE_OPTIONS } });
+  expect((await partialsIn(where)).toSorted()).toEqual(kept.toSorted());
 });
 
 it('works where there is no chrt', async () => {
