@@ -35,7 +35,7 @@ const called: Readonly<Record<string, readonly [file: string, text: string]>> = 
   'tags.update': ['canned.tsx', "rest('PATCH', `/staff/tags/${open.id}`"],
   'tags.delete': ['canned.tsx', "rest('DELETE', `/staff/tags/${tag.id}`)"],
   'blocks.list': ['people.tsx', "'/staff/blocks'"],
-  'blocks.create': ['people.tsx', "rest('POST', '/staff/blocks'"],
+  'blocks.create': ['people.tsx', "'POST', '/staff/blocks'"],
   'blocks.remove': ['people.tsx', "rest('DELETE', `/staff/blocks/${id}`)"],
   'visitors.export': ['people.tsx', "rest('GET', path)"],
   'visitors.erase': ['people.tsx', "rest('DELETE', path)"],
