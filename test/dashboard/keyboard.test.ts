@@ -74,6 +74,43 @@ it.each(['none', 'active'] as const)(
   },
 );
 
+/** How far an element is beyond the window, px. A driver's own look would scroll to it, which a person can't. */
+const beyondWindow = (page: Page, selector: string): Promise<number> =>
+  page.evaluate<number>(`(() => {
+    const { left, top, right, bottom } = document.querySelector('${selector}').getBoundingClientRect();
+    return Math.max(-left, -top, right - innerWidth, bottom - innerHeight);
+  })()`);
+
+it.each([
+  ['a phone with its keyboard', { width: 360, height: 380 }],
+  ['a phone on its side', { width: 740, height: 360 }],
+] as const)('Send and what is offered are in sight in a low window: %s', async (_, viewport) => {
+  for (let index = 0; index < 8; index += 1)
+    await ann.call('POST', '/canned-replies', { shortcut: `low${index}`, content: 'Hello!' });
+  const { page, close } = await openDashboard(browser, app, ann, `#/c/${conversation}`, {
+    viewport,
+    hasTouch: true,
+    isMobile: true,
+  });
+  const field = page.locator('[data-field=composer]');
+  await field.fill('/');
+  await page.getByRole('option', { name: '/low0' }).waitFor();
+  expect(await beyondWindow(page, '.canned')).toBeLessThanOrEqual(0);
+  await field.fill('One line\n'.repeat(40));
+  const files = Array.from({ length: 8 }, (__, index) => ({
+    name: `plan-${index}.txt`,
+    mimeType: 'text/plain',
+    buffer: Buffer.from('A plan'),
+  }));
+  await page.locator('input[type=file]').setInputFiles(files);
+  await page.locator('.files li').nth(7).waitFor({ state: 'attached' });
+  await page.getByRole('button', { name: 'Preview' }).click();
+  await page.locator('.preview').waitFor();
+  expect(await beyondWindow(page, '.composer .send')).toBeLessThanOrEqual(0);
+  await field.fill('');
+  await close();
+});
+
 it.each([
   ['wide', { viewport: { width: 1440, height: 900 } }],
   ['on a phone', { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true }],
@@ -86,11 +123,8 @@ it.each([
   await buttons.nth(1).waitFor();
   for (const button of await buttons.all()) {
     await button.click();
-    const beyond = await page.evaluate<number>(`(() => {
-      const { left, top, right, bottom } = document.querySelector('.menu-list').getBoundingClientRect();
-      return Math.max(-left, -top, right - innerWidth, bottom - innerHeight);
-    })()`);
-    expect(beyond, (await button.getAttribute('aria-label')) ?? '').toBeLessThanOrEqual(0);
+    const label = (await button.getAttribute('aria-label')) ?? '';
+    expect(await beyondWindow(page, '.menu-list'), label).toBeLessThanOrEqual(0);
     await page.keyboard.press('Escape');
   }
   await close();

@@ -35,6 +35,11 @@ export function Preview({ text }: { readonly text: string }): JSX.Element {
   );
 }
 
+/** The chosen one of a list stays in sight. */
+function showChosen(list: HTMLElement | null): void {
+  list?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' });
+}
+
 /** The colleagues whose name is being typed behind an `@` of a note. */
 export function Names({ composer }: { readonly composer: ComposerState }): JSX.Element | null {
   const colleagues = useComputed(() => deskState.value.colleagues).value;
@@ -42,7 +47,7 @@ export function Names({ composer }: { readonly composer: ComposerState }): JSX.E
   if (naming === null) return null;
   const at = Math.min(composer.cannedIndex ?? 0, naming.people.length - 1);
   return (
-    <ul class="canned" role="listbox" aria-label="@">
+    <ul ref={(list) => showChosen(list)} class="canned" role="listbox" aria-label="@">
       {naming.people.map((person, index) => (
         <li
           key={person.id}
@@ -71,7 +76,7 @@ export function Canned({ composer }: { readonly composer: ComposerState }): JSX.
   // Around the chosen one, so that it is always in sight.
   const from = Math.max(0, Math.min(at - 3, fitting.length - 8));
   return (
-    <ul class="canned" role="listbox" aria-label={t('cannedReplies')}>
+    <ul ref={(list) => showChosen(list)} class="canned" role="listbox" aria-label={t('cannedReplies')}>
       {fitting.slice(from, from + 8).map((reply, index) => (
         <li
           key={reply.id}
