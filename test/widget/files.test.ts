@@ -356,3 +356,26 @@ test('no file runs, whatever it is called, when it is opened', async () => {
   });
   expect(await page.locator('[onerror], [onload]').count()).toBe(0);
 });
+
+test.each([
+  ['of a small computer', { width: 1280, height: 500 }],
+  ['that is enlarged four times', { width: 320, height: 256 }],
+] as const)('Send is in sight beside many files and a long text, in a window %s', async (_, viewport) => {
+  const { page, w } = await arrive(`/low-${viewport.width}`, { viewport });
+  await give(
+    page,
+    'drop',
+    Array.from({ length: 8 }, (__, index) => pdfFile(`plan-${index}.pdf`, 100)),
+  );
+  await page.locator('deskbell-widget .tray li').nth(7).waitFor({ state: 'attached' });
+  await w.field.focus();
+  await page.keyboard.insertText('One line\n'.repeat(30));
+  // By what is painted at its place: the panel cuts off what it has no room for.
+  const painted = await page.evaluate<boolean[]>(`(() => {
+    const root = document.querySelector('deskbell-widget').shadowRoot;
+    const send = root.querySelector('.send');
+    const { left, top, width, height } = send.getBoundingClientRect();
+    return [0.2, 0.8].map((part) => send.contains(root.elementFromPoint(left + width / 2, top + height * part)));
+  })()`);
+  expect(painted).toEqual([true, true]);
+});
