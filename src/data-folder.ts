@@ -74,7 +74,7 @@ export async function backUpDataFolder(
   if (!force && (await exists(target))) throw existsAlready(target);
   const key = await loadMasterKey(config.data, config.secretKey);
   const copy = join(config.data, unsealedCopyName);
-  for (const path of [target, copy]) await removePartialFiles(path);
+  for (const path of [target, copy]) await removePartialFiles(path, now);
   const end = `${hostname()}-${process.pid}-${randomBytes(4).toString('hex')}.partial`;
   const partial = `${target}.${end}`;
   const files = {
@@ -145,7 +145,7 @@ const abandonedAfterMs = 3_600_000;
  * Removes what backups left behind that were killed on this machine: to the same file, and after an hour to any other in its
  * folder, because one that is named by its day is not written again.
  */
-async function removePartialFiles(target: string): Promise<void> {
+async function removePartialFiles(target: string, now: number): Promise<void> {
   const folder = dirname(target);
   const pattern = new RegExp(`^(.+)\\.${escaped(hostname())}-(\\d+)-[0-9a-f]{8}\\.partial`);
   for (const name of await readdir(folder).catch(() => [])) {
@@ -154,7 +154,7 @@ async function removePartialFiles(target: string): Promise<void> {
     const path = join(folder, name);
     const isAbandoned = async (): Promise<boolean> => {
       const written = (await stat(path).catch(() => null))?.mtimeMs ?? Infinity;
-      return written < Date.now() - abandonedAfterMs;
+      return written < now - abandonedAfterMs;
     };
     if (of === basename(target) || (await isAbandoned())) await rm(path, { force: true });
   }
