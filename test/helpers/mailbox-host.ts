@@ -69,6 +69,11 @@ export class MailboxHost {
     this.#gone.push(mail);
   }
 
+  /** Whether its reader waits for something new, or for the next attempt. */
+  get isResting(): boolean {
+    return this.#sockets.size === 0 || this.commands.at(-1) === 'IDLE';
+  }
+
   /** Every connection ends. */
   hangUp(): void {
     for (const socket of this.#sockets) socket.destroy();
