@@ -82,7 +82,8 @@ class ReadingTurns {
   #turn = 0;
   /** When the first of this turn was read; null: none was. */
   #began: number | null = null;
-  #isStopped = false;
+  /** Addresses that were read in this turn, and may be read on. */
+  readonly #readLanes = new Set<Lane>();
   #isNextAsked = false;
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
@@ -126,7 +127,8 @@ class ReadingTurns {
     if (reading === undefined) return;
     reading.request = request;
     reading.readIn = this.#turn;
-    if (this.#crowded.size > 0) this.#wait(reading);
+    if (reading.lane.waiting.size > 0) this.#wait(reading);
+    this.#readLanes.add(reading.lane);
     this.countTime();
   }
 
@@ -135,9 +137,10 @@ class ReadingTurns {
     const now = this.#clock.monotonic();
     this.#began ??= now;
     this.#askNext();
-    if (this.#isStopped || now - this.#began < mostMs) return;
-    this.#isStopped = true;
-    for (const reading of this.#readings.values()) this.#wait(reading);
+    if (now - this.#began < mostMs || this.#readLanes.size === 0) return;
+    // Addresses that have not been read yet are read all the same: who sends much is to keep none of them out.
+    for (const reading of this.#readings.values()) if (this.#readLanes.has(reading.lane)) this.#wait(reading);
+    this.#readLanes.clear();
   }
 
   #wait(reading: Reading): void {
@@ -163,7 +166,7 @@ class ReadingTurns {
 
   readonly #beginNext = (): void => {
     this.#isNextAsked = false;
-    this.#isStopped = false;
+    this.#readLanes.clear();
     this.#began = null;
     this.#turn += 1;
     for (const lane of this.#crowded) this.#readSome(lane);

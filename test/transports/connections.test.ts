@@ -91,6 +91,27 @@ it('serves who was read longest ago before those who send again and again', asyn
   expect(turns.flat().indexOf('/patient') - before).toBeLessThanOrEqual(2 * opened.length);
 });
 
+it('keeps no new connection of another address out, however many send again and again', async () => {
+  const { port } = await startServer({ ms: 20 });
+  const requests = 'GET /greedy HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(20);
+  for (const socket of await openAll(port, 60)) {
+    let left = 20;
+    socket.on('data', (data: Buffer) => {
+      left -= data.toString('latin1').split('HTTP/1.1').length - 1;
+      if (left > 0) return;
+      left = 20;
+      socket.write(requests);
+    });
+    socket.write(requests);
+  }
+  for (let round = 0; round < 8; round += 1) {
+    const other = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.2' });
+    sockets.push(other);
+    await answerTo(other, '/other');
+  }
+  expect(sockets.length).toBe(68);
+});
+
 it('reads so many of an address in a turn while others wait', async () => {
   const cost = { ms: 0 };
   const { port, turns } = await startServer(cost);
