@@ -812,16 +812,16 @@ describe('a flood of mails', () => {
       withMail(folder, { source, body, readOn }, ({ path }) => stat(path).then(({ size }) => size));
     const large = [bring('a', slowly(5)), bring('a', slowly(5), false)];
     await eventually(() => expect(held).toBe(2));
-    await expect(bring('a', oneByte())).rejects.toMatchObject({ own: true });
-    await expect(bring('a', oneByte(), false)).rejects.toMatchObject({ own: true });
+    await expect(bring('a', oneByte())).rejects.toMatchObject({ asker: 'a' });
+    await expect(bring('a', oneByte(), false)).rejects.toMatchObject({ asker: 'a' });
     const others = ['b', 'c', 'd'].flatMap((source) => [bring(source, slowly(5)), bring(source, slowly(5))]);
     await eventually(() => expect(held).toBe(8));
-    await expect(bring('e', slowly(1), false)).rejects.toMatchObject({ own: false });
+    await expect(bring('e', slowly(1), false)).rejects.toMatchObject({ asker: null });
     // Who has little on the way is taken beside them, as far as that goes.
     expect(await bring('e', oneByte())).toBe(1);
     const small = Array.from({ length: 50 }, (_, at) => bring(`small ${at}`, slowly(1, 1_048_576)));
     await eventually(() => expect(held).toBe(58));
-    await expect(bring('e', oneByte())).rejects.toMatchObject({ own: false });
+    await expect(bring('e', oneByte())).rejects.toMatchObject({ asker: null });
     end.resolve();
     expect(new Set(await Promise.all(small))).toEqual(new Set([1_048_576]));
     expect(new Set(await Promise.all([...large, ...others]))).toEqual(new Set([5 * stretch.length]));
