@@ -1,6 +1,6 @@
 // The filters of the queue as options: `inbox` asks with them, and `views save` keeps them.
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { conversationStatuses, priorities, queueSorts } from '../protocol/enums.ts';
+import { conversationStatuses, priorities, queueSorts } from '../protocol/queue-enums.ts';
 import type { Priority } from '../protocol/entities.ts';
 import type { QueueSort, ViewQuery } from '../protocol/queue.ts';
 import { appendValue } from './command-builder.ts';

@@ -1,4 +1,5 @@
 // Keys of what lies over the panes: choosing, filtering, answering.
+import { priorities } from '../protocol/queue-enums.ts';
 import { paletteCommands } from './palette-commands.ts';
 import type { ComposerController } from './composer-controller.ts';
 import type { DeskContext } from './desk-context.ts';
@@ -13,7 +14,6 @@ import type { Navigation } from './navigation.ts';
 import type { QueueController } from './queue-controller.ts';
 import type { QueueView } from './queue.ts';
 import { sanitizeLine } from './sanitize-line.ts';
-import { offeredPriorities } from './priorities.ts';
 import { QueueOrder } from './queue-order.ts';
 import type { SavedViews } from './saved-views.ts';
 import { parseSnoozeEnd, snoozeChoices, snoozeEnd } from './snooze-times.ts';
@@ -194,7 +194,7 @@ export class Dialogs {
       case 'tag':
         return void this.#order.toggleTag(menu.about, chosen);
       case 'priority': {
-        const priority = offeredPriorities.find((one) => one === chosen);
+        const priority = priorities.find((one) => one === chosen);
         return priority === undefined ? undefined : void this.#order.setPriority(menu.about, priority);
       }
       case 'snooze': {

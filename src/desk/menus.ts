@@ -1,12 +1,13 @@
 // The lists to choose from: all commands, colleagues, canned replies. What is in them now and how they are filtered. Pure;
 // what a choice does is in dialogs.ts.
+import { priorities } from '../protocol/queue-enums.ts';
 import type { StaffConversationListItem } from '../protocol/entities.ts';
 import type { Keymap } from './keymap.ts';
 import { kindOf, sizeText } from '../sdk/shown-files.ts';
 import { isAvailable, keyScopeOf, targetFiles } from './available-commands.ts';
 import { keyFor, paletteCommands } from './palette-commands.ts';
 import { sanitizeLine } from './sanitize-line.ts';
-import { offeredPriorities, priorityTexts } from './priorities.ts';
+import { priorityTexts } from './priorities.ts';
 import type { QueueView } from './queue.ts';
 import { parseSnoozeEnd, snoozeChoices, snoozeEnd } from './snooze-times.ts';
 import type { Say } from './texts.ts';
@@ -120,7 +121,7 @@ function allChoices(state: DeskState, menu: Menu, keymap: Keymap, say: Say): rea
     case 'tag':
       return tagChoices(state, menu, say);
     case 'priority':
-      return offeredPriorities.map((priority, index) => ({
+      return priorities.toReversed().map((priority, index) => ({
         id: priority,
         label: say(priorityTexts[priority]),
         detail: aboutItems(state, menu).every((item) => item.priority === priority) ? '✓' : '',

@@ -1,9 +1,5 @@
-// The priorities of a conversation, and what they are called.
-import { priorities } from '../protocol/enums.ts';
+// What the priorities of a conversation are called.
 import type { Priority } from '../protocol/entities.ts';
-
-/** In the order in which they are offered. */
-export const offeredPriorities: readonly Priority[] = priorities.toReversed();
 
 export const priorityTexts = {
   low: 'priorityLow',

@@ -1,7 +1,7 @@
 // A view as one line of text, so that a terminal and a browser write and change it alike: words for what it shows, and its
 // name behind "=", as in `tag:late unread = Late parcels`. Pure.
 import { queueLimits } from '../protocol/codes.ts';
-import { priorities, queueModes, queueSorts } from '../protocol/enums.ts';
+import { priorities, queueModes, queueSorts } from '../protocol/queue-enums.ts';
 import type { QueueFilter } from '../sdk/staff-types.ts';
 
 /** A view as it was written. */
@@ -60,7 +60,7 @@ const sharedWord = 'shared';
 export function viewWords(tags: readonly string[]): readonly string[] {
   return [
     ...Object.keys(bareWords).filter((word) => word !== 'read' && word !== 'tagged'),
-    ...priorities.map((one) => `priority:${one}`),
+    ...priorities.toReversed().map((one) => `priority:${one}`),
     'waiting:30',
     'channel:email',
     ...queueSorts.map((one) => `sort:${one}`),

@@ -3,7 +3,8 @@
 import { z } from 'zod';
 import { applicationSettings } from './application-settings.ts';
 import { assistantLimits, fileLimits } from './codes.ts';
-import { conversationStatuses, notificationWays, plans, priorities, secondFactorDemands } from './enums.ts';
+import { notificationWays, plans, secondFactorDemands } from './enums.ts';
+import { conversationStatuses, priorities } from './queue-enums.ts';
 import { exactText } from './text.ts';
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;

@@ -2,7 +2,7 @@
 // limits only; what they mean is services/chat.
 import { z } from 'zod';
 import { queueLimits } from './codes.ts';
-import { queueModes, queueSorts } from './enums.ts';
+import { queueModes, queueSorts } from './queue-enums.ts';
 import { conversationStatus, priority, timestamp, uuid, visitorUuid } from './entities.ts';
 import { text } from './text.ts';
 

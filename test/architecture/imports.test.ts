@@ -78,6 +78,7 @@ const WALLS: readonly Wall[] = [
   },
   { folder: 'src/protocol/codes.ts', own: [], packages: [] },
   { folder: 'src/protocol/enums.ts', own: [], packages: [] },
+  { folder: 'src/protocol/queue-enums.ts', own: [], packages: [] },
   { folder: 'src/protocol/', own: ['src/protocol/'], packages: ['zod'] },
   {
     folder: 'src/engine/engine.ts',
@@ -188,6 +189,7 @@ const WALLS: readonly Wall[] = [
       'src/text/',
       'src/protocol/codes.ts',
       'src/protocol/enums.ts',
+      'src/protocol/queue-enums.ts',
       'widget/shared/',
       'widget/conversation/rich-text.ts',
       'widget/conversation/notification-sound.ts',

@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Option, type Command } from 'commander';
 import type { runConsole } from '../console/start.tsx';
-import { queueModes } from '../../protocol/enums.ts';
+import { queueModes } from '../../protocol/queue-enums.ts';
 import { disableColors, userFolders, terminalEnvironment } from '../../config/user-environment.ts';
 import type { WrapHandler, Context } from '../context.ts';
 import type { SignIn } from '../credentials.ts';

@@ -1,7 +1,7 @@
 // deskbell tag, untag, priority, snooze, wake, reopen, unread and bulk: order in the queue, conversation by conversation
 // or many at once. Holds no rule.
 import { Argument, Option, type Command } from 'commander';
-import { bulkActs, priorities } from '../../protocol/enums.ts';
+import { bulkActs, priorities } from '../../protocol/queue-enums.ts';
 import type { Priority } from '../../protocol/entities.ts';
 import type { StaffConversation } from '../../sdk/staff-types.ts';
 import { parseDuration } from '../command-builder.ts';

@@ -2,7 +2,7 @@
 // Rows of the one table in ../operations.ts; holds no logic.
 import { z } from 'zod';
 import { queueLimits, sizeLimits } from '../codes.ts';
-import { bulkActs } from '../enums.ts';
+import { bulkActs } from '../queue-enums.ts';
 import * as entity from '../entities.ts';
 import * as queue from '../queue.ts';
 import { text } from '../text.ts';
