@@ -261,8 +261,13 @@ it('who blocks an address that many may share is told so', async () => {
   await section.getByLabel('Adresse').fill('127.0.0.1');
   await section.getByRole('button', { name: 'Adresse sperren' }).click();
   await section.getByRole('status').getByText('Das ist Ihre eigene Adresse oder die des Servers.').waitFor();
-  await section.getByRole('button', { name: 'Aufheben' }).first().click();
-  await eventually(async () => expect(await section.getByRole('status').innerText()).toBe(''));
+  // Both were made in the same moment of the clock, so either may come first; the other tests come from this address.
+  const lift = section.getByRole('button', { name: 'Aufheben' });
+  for (const left of [1, 0]) {
+    await lift.first().click();
+    await eventually(async () => expect(await lift.count()).toBe(left));
+  }
+  expect(await section.getByRole('status').innerText()).toBe('');
 });
 
 describe('the focus', () => {
