@@ -440,7 +440,7 @@ describe('a shift of two operators', () => {
     const { visitor } = (body.conversation ?? body) as { visitor: { id: string } };
     const { page, problems, close } = await openDesk({ viewport: { width: 1600, height: 900 } });
     const held = Promise.withResolvers<void>();
-    await page.route(/\/conversations\?.*visitorOf/, async (route) => {
+    await routeLoaded(page, /\/conversations\?.*visitorOf/, async (route) => {
       await held.promise;
       await route.continue();
     });
@@ -467,7 +467,7 @@ describe('a shift of two operators', () => {
     await signIn(page, noa);
     await row(page, 'Otto Off').click();
     await composer(page).fill('It is, I think.');
-    await page.route(/\/ai\/rewrite/, (route) =>
+    await routeLoaded(page, /\/ai\/rewrite/, (route) =>
       route.fulfill({ status: 403, json: { error: 'forbidden', message: 'Set ai.mode.' } }),
     );
     await page.getByRole('button', { name: 'Rewrite' }).click();

@@ -4,7 +4,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { fieldProblem, refusal } from '../../src/dashboard/settings/field-problems.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
-import { launchBrowser, type BrowserPage } from '../helpers/browser.ts';
+import { launchBrowser, type BrowserPage, routeLoaded } from '../helpers/browser.ts';
 import { request } from '../helpers/client.ts';
 import { openDashboard } from '../helpers/dashboard.ts';
 import { eventually } from '../helpers/eventually.ts';
@@ -287,7 +287,7 @@ describe('the focus', () => {
     const page = await visit('canned');
     const row = page.getByRole('row').filter({ hasText: 'Gone too' });
     const elsewhere = Promise.withResolvers<void>();
-    await page.route('**/staff/tags/*', async (route) => {
+    await routeLoaded(page, '**/staff/tags/*', async (route) => {
       await elsewhere.promise;
       await route.continue();
     });
@@ -340,7 +340,7 @@ it('an act says at once that the server can’t be reached, and goes on when it 
   const accept = page.getByRole('button', { name: 'Accept' });
   await accept.waitFor();
   const gone: readonly string[] = ['**/api/v1/**', '**/assets/**'];
-  for (const path of gone) await page.route(path, (route) => route.abort());
+  for (const path of gone) await routeLoaded(page, path, (route) => route.abort());
   await accept.click();
   await page.locator('.toast').getByText('The server can’t be reached just now.').waitFor();
   for (const path of gone) await page.unroute(path);
@@ -351,7 +351,7 @@ it('an act says at once that the server can’t be reached, and goes on when it 
 
 it('what needs an application first leads to where one is added', async () => {
   const page = await visit('account');
-  await page.route('**/admin/applications', (route) => route.fulfill({ json: { applications: [] } }));
+  await routeLoaded(page, '**/admin/applications', (route) => route.fulfill({ json: { applications: [] } }));
   await page.evaluate("location.hash = '#/settings/knowledge'");
   await page.getByRole('link', { name: 'Add an application first.' }).click();
   await page.getByRole('button', { name: 'Add an application' }).waitFor();

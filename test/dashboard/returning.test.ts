@@ -3,7 +3,7 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { startApp, type TestApp } from '../helpers/app.ts';
-import { launchBrowser, openBrowserPage, type BrowserPage } from '../helpers/browser.ts';
+import { launchBrowser, openBrowserPage, type BrowserPage, routeLoaded } from '../helpers/browser.ts';
 import { eventually } from '../helpers/eventually.ts';
 import {
   createConversation,
@@ -168,7 +168,7 @@ test('another member who signs in beside a desk that reaches nothing has it all 
   const { page } = await atWork('Una');
   const other = await createMember(app, 'acme', 'operator', 'Val');
   await page.evaluate('globalThis.isBefore = true');
-  await page.route('**/api/v1/**', (route) => route.abort());
+  await routeLoaded(page, '**/api/v1/**', (route) => route.abort());
   const beside = await page.context().newPage();
   await beside.goto(await signInAddress(other));
   await eventually(async () => expect(await accountOf(beside)).toBe('Account: Val'));
@@ -197,7 +197,7 @@ test('signing out that the service does not hear of is not taken for done, and k
     await page.locator('.account-menu > button').click();
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
   };
-  await page.route('**/api/v1/staff/session', (route) => route.abort());
+  await routeLoaded(page, '**/api/v1/staff/session', (route) => route.abort());
   await signOut();
   await page.locator('.toast').getByText('The server can’t be reached just now.').waitFor();
   expect([await accountOf(page), await field.inputValue()]).toEqual(['Account: Yan', 'half an answer']);
@@ -234,7 +234,7 @@ describe('by keyboard', () => {
     await save.waitFor();
     const release = Promise.withResolvers<void>();
     let sent = 0;
-    await page.route('**/api/v1/staff/**', async (route) => {
+    await routeLoaded(page, '**/api/v1/staff/**', async (route) => {
       if (route.request().method() !== 'GET') {
         sent += 1;
         await release.promise;

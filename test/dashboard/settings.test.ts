@@ -7,7 +7,13 @@ import { fieldProblem } from '../../src/dashboard/settings/field-problems.ts';
 import { axeViolations } from '../helpers/axe.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startApp, type TestApp } from '../helpers/app.ts';
-import { launchBrowser, openBrowserPage, startHostSite, type BrowserPage } from '../helpers/browser.ts';
+import {
+  launchBrowser,
+  openBrowserPage,
+  startHostSite,
+  type BrowserPage,
+  routeLoaded,
+} from '../helpers/browser.ts';
 import { buildDocx, buildPdf, paragraph, pdfLine } from '../helpers/document-files.ts';
 import { request } from '../helpers/client.ts';
 import { openDashboard } from '../helpers/dashboard.ts';
@@ -387,7 +393,7 @@ describe('what a page asks for again', () => {
     await settled(page);
     const release = Promise.withResolvers<void>();
     let asked = 0;
-    await page.route('**/staff/stats*', async (route) => {
+    await routeLoaded(page, '**/staff/stats*', async (route) => {
       const mine = (asked += 1);
       if (mine === 3) return route.abort();
       if (mine === 1) await release.promise;
@@ -572,7 +578,7 @@ describe('leaving with something that is not saved', () => {
     await stays(page);
     // Saved while the question stands: it needs no answer.
     const release = Promise.withResolvers<void>();
-    await page.route('**/staff/me', async (route) => {
+    await routeLoaded(page, '**/staff/me', async (route) => {
       await release.promise;
       await route.continue();
     });
@@ -692,7 +698,7 @@ describe('a webhook that fails', () => {
     const delivery = { id: 'sample', type: 'webhook:test', createdAt: new Date().toISOString(), error: null };
     const failing = { ...delivery, id: 'failing', status: 'waiting', error: 'the name is unknown' };
     let looks = 0;
-    await page.route(/\/webhooks\/[^/]+\/deliveries/, (route) => {
+    await routeLoaded(page, /\/webhooks\/[^/]+\/deliveries/, (route) => {
       const sample = { ...delivery, status: 'waiting', nextAttemptAt: null };
       const tried = { ...sample, status: 'failed', error: 'it answered 500' };
       looks += 1;
@@ -702,7 +708,7 @@ describe('a webhook that fails', () => {
       ];
       return route.fulfill({ json: { deliveries, total: 2 } });
     });
-    await page.route(/\/webhooks\/[^/]+\/test/, (route) => route.fulfill({ json: { delivery } }));
+    await routeLoaded(page, /\/webhooks\/[^/]+\/test/, (route) => route.fulfill({ json: { delivery } }));
     await page.evaluate(`location.hash = '#/settings/webhooks/${id}'`);
     const row = page.getByRole('row', { name: 'webhook:test' });
     await row.getByText('Wartet: the name is unknown').waitFor();
@@ -805,7 +811,7 @@ describe('what is said', () => {
       outcome: 'dropped',
       createdAt: new Date().toISOString(),
     };
-    await page.route(/\/admin\/ai-log/, (route) =>
+    await routeLoaded(page, /\/admin\/ai-log/, (route) =>
       route.fulfill({ json: { entries: [entry], total: 1_060 } }),
     );
     await page.evaluate(`location.hash = '#/settings/knowledge'`);
@@ -834,7 +840,7 @@ describe('what is said', () => {
 describe('canned replies', () => {
   it('are all there, also beyond a page', async () => {
     const { page } = await visit('account');
-    await page.route(/\/staff\/canned-replies/, (route) => {
+    await routeLoaded(page, /\/staff\/canned-replies/, (route) => {
       const offset = Number(new URL(route.request().url()).searchParams.get('offset'));
       const cannedReplies = Array.from({ length: Math.min(100, 101 - offset) }, (_, index) => ({
         id: String(offset + index),

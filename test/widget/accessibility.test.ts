@@ -326,7 +326,7 @@ describe('people who use no mouse', () => {
     await acceptConversation(stage, id);
     await stage.operator.call('POST', `/conversations/${id}/resolve`);
     let asked = 0;
-    await page.route('**/transcript', async (route) => {
+    await routeLoaded(page, '**/transcript', async (route) => {
       if (route.request().method() === 'POST') asked += 1;
       await route.continue();
     });

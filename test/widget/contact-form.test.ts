@@ -333,7 +333,7 @@ deskbell('init', { appId: '${stage.application.id}', user: { name: 'Named' } });
     const one = await arrive('required');
     const { page, w, form, composer } = one;
     await page.evaluate(`deskbell('sendMessage', 'Written by the page')`);
-    await page.route('**/api/v1/conversations?*', () => undefined);
+    await routeLoaded(page, '**/api/v1/conversations?*', () => undefined);
     await page.reload();
     await w.launcher.click();
     await w.log.waitFor();

@@ -3,7 +3,7 @@
 // And what was written and not taken: it is not lost either.
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { openBrowserPage, type BrowserPage } from '../helpers/browser.ts';
+import { openBrowserPage, type BrowserPage, routeLoaded } from '../helpers/browser.ts';
 import { eventually } from '../helpers/eventually.ts';
 import {
   acceptConversation,
@@ -252,7 +252,7 @@ test('where a visitor has first to say who they are, nothing is kept before they
   await page.evaluate('sessionStorage.clear()');
   await page.reload();
   // Written before it is known whether to ask: then the form comes when it is to be sent.
-  await page.route('**/conversation-*.js', async (route) => {
+  await routeLoaded(page, '**/conversation-*.js', async (route) => {
     await w.field.click();
     await page.keyboard.type('quick');
     await route.continue();
@@ -290,7 +290,7 @@ test('what was typed before the engine came stands behind what was kept', async 
   await w.open();
   await page.evaluate(`deskbell('getState')`);
   await type(visit, 'first');
-  await page.route('**/conversation-*.js', async (route) => {
+  await routeLoaded(page, '**/conversation-*.js', async (route) => {
     await w.field.click();
     await page.keyboard.type('second');
     await route.continue();
@@ -324,7 +324,7 @@ test('a correction that was not taken is still there to be saved again', async (
   await send(visit, 'My number is 12345');
   await type(visit, 'By the way');
   let refused = 0;
-  await page.route('**/messages/*', (route) =>
+  await routeLoaded(page, '**/messages/*', (route) =>
     route.request().method() === 'PATCH' && refused++ === 0 ? route.abort() : route.continue(),
   );
   await w.button('Edit').click();
@@ -346,7 +346,7 @@ test('what was sent when the conversation had just been closed can go into a new
   const id = await newestConversation(stage);
   await acceptConversation(stage, id);
   const held = Promise.withResolvers<void>();
-  await page.route('**/api/v1/files', async (route) => {
+  await routeLoaded(page, '**/api/v1/files', async (route) => {
     await held.promise;
     await route.continue();
   });

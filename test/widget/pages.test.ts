@@ -472,7 +472,7 @@ describe('what others write', () => {
         ],
       },
     };
-    await page.route('**/messages?*', async (route) => {
+    await routeLoaded(page, '**/messages?*', async (route) => {
       const response = await route.fetch();
       const answer = (await response.json()) as { messages: Record<string, unknown>[] };
       for (const message of answer.messages.slice(0, 1))

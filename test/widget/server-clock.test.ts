@@ -1,6 +1,6 @@
 // Owns: that a visitor's wrong clock neither hides what the service allows nor offers what it refuses, in a real browser.
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { openBrowserPage, type BrowserPage } from '../helpers/browser.ts';
+import { openBrowserPage, type BrowserPage, routeLoaded } from '../helpers/browser.ts';
 import { createWidgetFixture, htmlPage, widgetLocators, type WidgetFixture } from './fixture.ts';
 
 const minuteMs = 60_000;
@@ -45,7 +45,7 @@ test('a clock that is ahead hides nothing that may be done', async () => {
 test('a clock that is behind offers nothing that is over', async () => {
   const { page } = await arrive('/behind', -60 * minuteMs);
   const w = widgetLocators(page);
-  await page.route('**/messages?*', async (route) => {
+  await routeLoaded(page, '**/messages?*', async (route) => {
     const response = await route.fetch();
     const answer = (await response.json()) as { messages: { createdAt: string }[] };
     for (const message of answer.messages)
@@ -71,7 +71,7 @@ test('what may be done with a message is not offered any more once it is over', 
   await w.log.getByText('Sent', { exact: true }).waitFor();
   await w.button('Edit').waitFor();
   // From here on no answer says that it is still the same minute.
-  await page.route('**/api/**', (route) => route.abort());
+  await routeLoaded(page, '**/api/**', (route) => route.abort());
   await page.clock.fastForward(15 * minuteMs);
   await w.button('Edit').waitFor({ state: 'detached' });
   expect(await w.log.getByText('Hello').isVisible()).toBe(true);

@@ -2,7 +2,7 @@
 // a conversation that is not there is not left open.
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { openBrowserPage, type BrowserPage } from '../helpers/browser.ts';
+import { openBrowserPage, type BrowserPage, routeLoaded } from '../helpers/browser.ts';
 import { createWidgetFixture, htmlPage, widgetLocators, type WidgetFixture } from './fixture.ts';
 
 let stage: WidgetFixture;
@@ -43,7 +43,7 @@ const heard = (): Promise<unknown> => page.evaluate('heard');
 
 test('a first message that can’t be brought to the service is kept, and the visitor hears so', async () => {
   const w = await open();
-  await page.route(conversations, (route) => route.abort());
+  await routeLoaded(page, conversations, (route) => route.abort());
   await w.write('Is anybody there?');
   await w.dialog.getByText(kept).waitFor();
   expect(await heard()).toEqual([kept]);
@@ -55,7 +55,7 @@ test('a first message that can’t be brought to the service is kept, and the vi
 test('a service that is out of order is not the visitor’s doing, one that is too much asked is', async () => {
   const w = await open();
   const answer = (status: number, error: string): Promise<unknown> =>
-    page.route(conversations, (route) =>
+    routeLoaded(page, conversations, (route) =>
       route.fulfill({
         status,
         headers: { 'Access-Control-Allow-Origin': '*', 'Access-Control-Allow-Headers': '*' },
