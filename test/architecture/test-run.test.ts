@@ -1,12 +1,13 @@
 // Owns: that a test run leaves nothing on the machine: a file that forgets a process or a folder fails by name, and a
 // runner that is killed takes its processes and folders with it.
-import { readdirSync } from 'node:fs';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { existsSync, readdirSync } from 'node:fs';
+import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { cleanEnvironment, repository, Running } from '../helpers/command.ts';
 import { eventually } from '../helpers/eventually.ts';
+import { dataFolderOf, serverFolderOf, stopServer } from '../helpers/postgres-end.ts';
 import { findInList } from '../helpers/run-mark.ts';
 
 let folder: string;
@@ -131,4 +132,15 @@ describe('a test run', () => {
     await runner.stop('SIGKILL');
     await expectNothingLeft(pids);
   });
+});
+
+test('databases that are elsewhere than the run, in memory, are removed with it', async () => {
+  const [server, databases] = [serverFolderOf(folder), join(folder, 'databases')];
+  await mkdir(join(databases, 'base'), { recursive: true });
+  await mkdir(server);
+  await symlink(databases, dataFolderOf(server));
+  await stopServer(folder);
+  expect(existsSync(databases)).toBe(false);
+  // A run without a server has none.
+  await stopServer(join(folder, 'other'));
 });

@@ -1,5 +1,5 @@
 // Owns the end of a run's PostgreSQL server, for the watcher of the run. Must not need a package.
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually } from './eventually.ts';
 
@@ -9,12 +9,24 @@ export const serverFolderOf = (run: string): string => join(run, 'postgres');
 /** @param folder the server's folder */
 export const serverPidFile = (folder: string): string => join(folder, 'pid');
 
+/** Where the databases are; for the run's server maybe a link to a folder in memory. @param folder the server's folder */
+export const dataFolderOf = (folder: string): string => join(folder, 'data');
+
 /**
- * Ends the server of a run, where one was started: by itself it gives back what it shares with the system, killed it
- * would not.
+ * Ends the server of a run, where one was started, and removes its databases: by itself it gives back what it shares with
+ * the system, killed it would not.
  * @param run the run's folder
  */
 export async function stopServer(run: string): Promise<void> {
+  try {
+    await endServer(run);
+  } finally {
+    const data = dataFolderOf(serverFolderOf(run));
+    if (existsSync(data)) rmSync(realpathSync(data), { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+async function endServer(run: string): Promise<void> {
   const file = serverPidFile(serverFolderOf(run));
   if (!existsSync(file)) return;
   const pid = Number(readFileSync(file, 'utf8'));
