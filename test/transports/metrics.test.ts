@@ -1,6 +1,8 @@
 // Attacks /metrics: who may read it, what a label may hold, and whether the numbers are
 // true. A header can take the right away, and never give it.
+import { createHistogram } from 'node:perf_hooks';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { p99DelaySeconds } from '../../src/http/metrics.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { request, type HeaderMap } from '../helpers/client.ts';
 import { eventually } from '../helpers/eventually.ts';
@@ -263,4 +265,13 @@ describe('what it says', () => {
       ),
     ).toEqual([]);
   });
+});
+
+it('says by how much the event loop was late, without the pause between two samples', () => {
+  const samples = createHistogram();
+  expect(p99DelaySeconds(samples)).toBe(0);
+  for (let sample = 0; sample < 1000; sample++) samples.record(20_000_000);
+  expect(p99DelaySeconds(samples)).toBeCloseTo(0, 3);
+  for (let sample = 0; sample < 1000; sample++) samples.record(70_000_000);
+  expect(p99DelaySeconds(samples)).toBeCloseTo(0.05, 3);
 });
