@@ -185,6 +185,28 @@ deskbell('open'); deskbell('close'); deskbell('open');
     await expectToSend({ w }, 'module');
   });
 
+  test('by a component that is mounted twice: one widget, which outlives it', async () => {
+    const { page, w } = await arriveAt(htmlPage(''));
+    const mount = `{
+      const script = document.createElement('script');
+      script.src = '${stage.app.url}/widget.js';
+      script.dataset.appId = '${stage.application.id}';
+      document.head.append(script);
+    }`;
+    await page.evaluate(mount);
+    await page.evaluate(mount);
+    await expectToSend({ w }, 'from a component');
+    await page.evaluate(`for (const script of document.querySelectorAll('script')) script.remove()`);
+    await page.evaluate(mount);
+    await page.waitForLoadState('networkidle');
+    expect(await page.locator('deskbell-widget').count()).toBe(1);
+    await page.evaluate(`deskbell('hide')`);
+    await w.launcher.waitFor({ state: 'hidden' });
+    await page.evaluate(`deskbell('show')`);
+    await w.launcher.waitFor();
+    await w.log.getByText('from a component').waitFor();
+  });
+
   test('headless: nothing is drawn, everything works', async () => {
     const { page } = await arriveAt(htmlPage(`<script src="${stage.app.url}/widget.js"></script>`));
     await page.evaluate(`deskbell('init', { appId: '${stage.application.id}', headless: true })`);
