@@ -39,6 +39,7 @@ it('a domain that is none is neither added nor removed, and one that is not ther
   for (const domain of ['null', '*', 'https://acme.example/path', 'ftp://acme.example', 'a b.example']) {
     const added = await ask('POST', path, { domain });
     expect([domain, added.status, added.body.details?.[0]?.path]).toEqual([domain, 400, 'domain']);
+    expect(added.body.message).toBe(`The domain is not valid: ${added.body.details[0].message}.`);
     const removed = await ask('DELETE', `${path}/${encodeURIComponent(domain)}`);
     expect([domain, removed.status, removed.body.details?.[0]?.path]).toEqual([domain, 400, 'domain']);
   }

@@ -3,7 +3,7 @@ import type { Input, Output } from '../../protocol/operations.ts';
 import type { ApplicationRow, DomainRow } from '../../engine/rows.ts';
 import { accessApplication, accessOrganization } from '../core/access.ts';
 import { audit } from '../core/audit.ts';
-import { badField, ServiceError, notFound } from '../core/errors.ts';
+import { ServiceError, notFound } from '../core/errors.ts';
 import { normaliseDomain } from '../auth/origins.ts';
 import { paginate } from '../core/pagination.ts';
 import { assertQuota, organizationQuotas } from './quotas.ts';
@@ -209,7 +209,7 @@ async function insertDomain(
   input: string,
 ): Promise<{ row: DomainRow; warning: string | undefined }> {
   const checked = normaliseDomain(input);
-  if (!checked.ok) throw badField('domain', checked.problem);
+  if (!checked.ok) throw badDomain(checked.problem);
   const { clock } = call.service.engine;
   const row = {
     id: clock.newId(),
@@ -236,6 +236,13 @@ async function insertDomain(
   return { row, warning: checked.warning };
 }
 
+/** @param problem a sentence of its own, without its full stop */
+function badDomain(problem: string): ServiceError {
+  return new ServiceError('bad_request', `The domain is not valid: ${problem}.`, {
+    details: [{ path: 'domain', message: problem }],
+  });
+}
+
 /** @throws ServiceError not_found, bad_request */
 export async function removeDomain(
   tx: Tx,
@@ -244,7 +251,7 @@ export async function removeDomain(
 ): Promise<{ success: true }> {
   const application = await accessApplication(tx, call.actor, input.applicationId);
   const checked = normaliseDomain(input.domain);
-  if (!checked.ok) throw badField('domain', checked.problem);
+  if (!checked.ok) throw badDomain(checked.problem);
   if ((await tx.repositories.applications.removeDomain(application.id, checked.domain)) === 0)
     throw notFound(`domain ${checked.domain} of this application`);
   tx.configurationChanged(application.organization_id);
