@@ -60,6 +60,8 @@ const typedAsOption: Readonly<Record<string, string>> = {
   applicationId: '--app',
   name: '--name',
   reply: '--reply',
+  from: '--from',
+  to: '--to',
 };
 
 /** What was typed, as far as a sentence about it needs to know. */

@@ -64,6 +64,8 @@ test.each([
   [['org', 'set', 'acme', '--release-after', '1441'], /^--release-after must be at most 1440\.$/m],
   [['org', 'set', 'acme', '--escalate', '1441:all:push'], /^--escalate must be at most 1440\.$/m],
   [['export', '--visitor', someId, '--app', 'x'], /^--app must be a UUID\.$/m],
+  [['stats', '--org', 'acme', '--from', '2026-01-01'], /^--from must be a time like /m],
+  [['stats', '--org', 'acme', '--to', 'soon'], /^--to must be a time like /m],
   [['member', 'remove', someId], /--yes/],
   [['member', 'role', someId, 'boss'], /admin, operator/],
   [
