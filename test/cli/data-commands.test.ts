@@ -211,6 +211,12 @@ describe('backup and restore', () => {
     expect((await talk!.historyAt(second.url)).length).toBeGreaterThan(0);
     await second.running.stop('SIGTERM');
     expect((await deskbell(['restore', file, '--data', elsewhere])).stderr).toMatch(/--force/);
+    // What is typed wrong most easily.
+    const nowhere = ['--data', join(elsewhere, 'never')];
+    expect((await deskbell(['restore', elsewhere, ...nowhere])).stderr).toBe(
+      `${elsewhere} is a folder. Name a file in it.\n`,
+    );
+    expect((await deskbell(['restore', `${file}x`, ...nowhere])).stderr).toBe(`There is no file ${file}x.\n`);
     // What was erased since is in the log of before, which is read as it is said.
     const { stdout } = await deskbell(['restore', file, '--data', elsewhere, '--force']);
     const [, before = ''] = /audit --action visitors\.erase --data (\S+)$/m.exec(stdout) ?? [];

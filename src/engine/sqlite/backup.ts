@@ -244,8 +244,10 @@ async function openToRead(file: string): Promise<FileHandle> {
 }
 
 function readError(file: string, error: unknown): BackupError {
-  const why = systemErrorCode(error) === 'ENOENT' ? 'there is no such file' : errorMessage(error);
-  return new BackupError(`${file} can't be read: ${why}.`, { cause: error });
+  const code = systemErrorCode(error);
+  if (code === 'ENOENT') return new BackupError(`There is no file ${file}.`, { cause: error });
+  if (code === 'EISDIR') return new BackupError(`${file} is a folder. Name a file in it.`, { cause: error });
+  return new BackupError(`${file} can't be read: ${errorMessage(error)}.`, { cause: error });
 }
 
 async function readTrailer({ size, read }: ByteSource): Promise<BackupManifest | null> {
