@@ -71,7 +71,8 @@ export const clientFrameTexts: Readonly<Record<ClientFrame['type'], string>> = {
 };
 
 export const serverFrameTexts: Readonly<Record<EventType | 'pong', string>> = {
-  'message:new': 'A new message in a joined conversation; not to its sender.',
+  'message:new':
+    'A new message in a joined conversation: `id`, `conversationId`, `senderId`, `senderName`, `senderRole`, `type`, `content`, `contentFormat`, `contentHtml`, `createdAt`, and where it has them `attachments`, `choices`, `choice`, `via`, `internal`; not to its sender.',
   'message:ack': '`clientMessageId`, `serverMessageId`, `createdAt`: the message is stored.',
   'message:edited':
     'A message was edited: `conversationId`, `messageId`, its new content, `editedAt`, `senderId`.',
@@ -80,7 +81,8 @@ export const serverFrameTexts: Readonly<Record<EventType | 'pong', string>> = {
     '`conversationId`, `messageId`, `state`: how the mail stands by which a message goes to its visitor; to staff in the conversation.',
   'typing:start': 'Another participant types: `conversationId`, `userId`, `userName`, `senderRole`.',
   'typing:stop': 'Another participant no longer types: `conversationId`, `userId`.',
-  'conversation:new': 'A conversation was opened; to staff.',
+  'conversation:new':
+    'A conversation was opened: `id`, `organizationId`, `applicationId`, `status`, `subject`, `createdAt`; to staff.',
   'conversation:accepted': '`conversationId`, `assignedTo`, `assignedToName`; to staff and the conversation.',
   'conversation:released': '`conversationId`: back in the queue; to staff and the conversation.',
   'conversation:resolved': '`conversationId`, `resolvedBy`: closed; to staff and the conversation.',
@@ -96,7 +98,8 @@ export const serverFrameTexts: Readonly<Record<EventType | 'pong', string>> = {
   'tag:changed':
     '`tag`, `renamed`: a tag has another name, or with `null` is gone from every conversation; to staff.',
   'room:joined': '`conversationId`, `status`, `lastMessageId`: from here on it is live.',
-  'messages:sync': '`conversationId`, `messages`, `hasMore`; the last one also `edited` and `deleted`.',
+  'messages:sync':
+    '`conversationId`, `messages` (each as in `message:new`, with `editedAt` and without `conversationId`), `hasMore`; the last one also `edited` (such messages) and `deleted` (ids).',
   'notification:new':
     '`event` (`mention`, `assigned`, `due`, `waiting`, `test`), `conversationId`, `messageId`, `name`, `minutes`: something that the other events do not tell; to the one member whom it concerns.',
   'notification:cleared':

@@ -131,8 +131,8 @@ export const historyInput = z.object({
   conversationId,
   ...pageInput,
   order: z.enum(['asc', 'desc']).default('asc'),
-  after: messageId.optional(),
-  before: messageId.optional(),
+  after: messageId.optional().describe('only messages behind this one'),
+  before: messageId.optional().describe('the page that ends just before this message; not with `after`'),
 });
 
 export const historyOutput = z.object({ messages: z.array(entity.message), ...pageOutput });
