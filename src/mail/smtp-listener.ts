@@ -90,12 +90,7 @@ export async function startMailListener(options: MailListenerOptions): Promise<M
   );
   await new Promise<void>((resolve, reject) => {
     server.server.once('error', (error: NodeJS.ErrnoException) =>
-      reject(
-        new Error(
-          `Mails can't be taken at ${listen.host}:${listen.port} (${error.code ?? error.message}): choose another address with --mail-listen.`,
-          { cause: error },
-        ),
-      ),
+      reject(new Error(listenErrorMessage(error, listen), { cause: error })),
     );
     server.listen(listen.port, listen.host, resolve);
   });
@@ -235,4 +230,15 @@ class Sessions {
     );
     return null;
   }
+}
+
+/** Why mails can't be taken at an address, and what to do. */
+export function listenErrorMessage(
+  { code, message }: NodeJS.ErrnoException,
+  { host, port }: ListenAddress,
+): string {
+  const place = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  if (code === 'EACCES')
+    return `Mails can't be taken at ${place}: the port needs rights that this user does not have. Give the service the right CAP_NET_BIND_SERVICE, or choose a port above 1023 with --mail-listen.`;
+  return `Mails can't be taken at ${place} (${code ?? message}): choose another address with --mail-listen.`;
 }

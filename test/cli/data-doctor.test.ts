@@ -230,6 +230,16 @@ describe('install-service', () => {
       'ExecStart=/usr/bin/node /opt/deskbell/bin/deskbell.js serve --data "/srv/my data/50%%/$$HOME" --port 443 --base-url https://chat.example.com\n',
     );
     expect(unit).toContain('AmbientCapabilities=CAP_NET_BIND_SERVICE\n');
+    const capabilities = (mailListen: string): readonly string[] =>
+      unitText({
+        user: 'deskbell',
+        node: '/n',
+        script: '/s',
+        config: readConfig({ mailListen, mailAddress: 'reply@chat.example.com' }, {}),
+      }).match(/^\w+Capabilities=\S*$|^CapabilityBoundingSet=\S*$/gm) ?? [];
+    const bind = 'CAP_NET_BIND_SERVICE';
+    expect(capabilities(':25')).toEqual([`CapabilityBoundingSet=${bind}`, `AmbientCapabilities=${bind}`]);
+    expect(capabilities(':2525')).toEqual(['CapabilityBoundingSet=', 'AmbientCapabilities=']);
     expect(() =>
       unitText({
         user: 'x',

@@ -15,7 +15,7 @@ import { plainMail } from '../helpers/send-mail.ts';
 import { setByPath } from '../helpers/settings.ts';
 import { createLog } from '../../src/log.ts';
 import { MailConnections, mailSource } from '../../src/mail/mail-connections.ts';
-import { startMailListener } from '../../src/mail/smtp-listener.ts';
+import { listenErrorMessage, startMailListener } from '../../src/mail/smtp-listener.ts';
 
 let folder: string;
 let app: TestApp;
@@ -236,4 +236,13 @@ it('does not listen with files that are no key and certificate, and names them',
   await expect(started()).rejects.toThrow(refused);
   await writeFile(tls.key, 'no key');
   await expect(started()).rejects.toThrow(refused);
+});
+
+it('says which right a low port needs, and in whose way it is otherwise', () => {
+  const said = (code: string, host: string): string =>
+    listenErrorMessage(Object.assign(new Error('listen'), { code }), { host, port: 25 });
+  expect(said('EACCES', '::')).toMatch(/^Mails can't be taken at \[::\]:25: .* CAP_NET_BIND_SERVICE, or /);
+  expect(said('EADDRINUSE', '127.0.0.1')).toBe(
+    "Mails can't be taken at 127.0.0.1:25 (EADDRINUSE): choose another address with --mail-listen.",
+  );
 });

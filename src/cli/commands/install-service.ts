@@ -95,7 +95,7 @@ export function unwrittenVariables(environment?: Environment): readonly string[]
   return variablesInForce(environment).filter((name) => !said.has(name));
 }
 
-/** The whole unit. A port below 1024 brings the one right that it needs. */
+/** The whole unit. A port below 1024, of pages or of mails, brings the one right that it needs. */
 export function unitText({ user, node, script, config }: UnitFacts): string {
   const flags: [string, string][] = [['data', config.data]];
   for (const name of flagsOfUnit)
@@ -105,7 +105,7 @@ export function unitText({ user, node, script, config }: UnitFacts): string {
   const command = [node, script, 'serve', ...flags.flatMap(([flag, value]) => [`--${flag}`, value])]
     .map(word)
     .join(' ');
-  const low = config.port > 0 && config.port < 1024;
+  const low = [config.port, config.mailListen?.port ?? 0].some((port) => port > 0 && port < 1024);
   return `# Made by: deskbell install-service. Other settings come by a drop-in, secrets in a file of their own:
 #   systemctl edit deskbell, then [Service] and Environment= or EnvironmentFile=
 [Unit]
