@@ -155,7 +155,7 @@ const WALLS: readonly Wall[] = [
   },
   {
     folder: 'src/http/',
-    own: ['src/http/', 'src/net/', 'src/services/', 'src/protocol/'],
+    own: ['src/http/', 'src/net/', 'src/services/', 'src/protocol/', 'src/text/'],
     types: ['src/engine/engine.ts', ...LEAVES],
     never: [...STORES, ...SCREENS, 'ws', 'pino'],
   },

@@ -28,7 +28,7 @@ import { createConfigCache } from '../../src/services/core/config-cache.ts';
 import { findMailTarget } from '../../src/services/mail/inbound/receive-mail.ts';
 import { MailRefusedError, readMail } from '../../src/services/mail/inbound/read-mail.ts';
 import { MailTooLargeError, withMail } from '../../src/services/mail/inbound/collect-mail.ts';
-import { escapeHtml } from '../../src/http/pages/html.ts';
+import { escapeHtml } from '../../src/text/escape-html.ts';
 import { mailStopLanguages, mailStopWords } from '../../src/http/pages/mail-stop-words.ts';
 import { makeRoundTripToken, makeToken, replyAddress } from '../../src/services/mail/reply-token.ts';
 import { MailHost, type TakenMail } from '../helpers/mail-host.ts';

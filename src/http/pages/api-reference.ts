@@ -1,7 +1,8 @@
 // The API reference: the OpenAPI document as HTML. Every route, event and shape has an id of its own, so that it can be
 // linked to.
 import { asObject, type Json, type JsonObject } from '../openapi-schemas.ts';
-import { elementId, escapeHtml, listHtml, tableHtml } from './html.ts';
+import { escapeHtml } from '../../text/escape-html.ts';
+import { elementId, listHtml, tableHtml } from './html.ts';
 
 /**
  * @param document as openApiDocument makes it

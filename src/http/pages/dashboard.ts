@@ -13,7 +13,7 @@ import { dashboardLook } from '../../services/tenants/dashboard-look.ts';
 import type { Service } from '../../services/service.ts';
 import { clientAddressOf, readCredentials } from '../request.ts';
 import { chooseEncoding, readFiles, sendFile, type Encoding, type StaticFile } from '../static-files.ts';
-import { escapeHtml } from './html.ts';
+import { escapeHtml } from '../../text/escape-html.ts';
 import { serviceWorkerScript } from './service-worker.ts';
 
 /** Where the dashboard's page is. */

@@ -4,8 +4,9 @@ import { existsSync, readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { JsonObject } from '../openapi.ts';
+import { escapeHtml } from '../../text/escape-html.ts';
 import { apiReference } from './api-reference.ts';
-import { escapeHtml, listHtml } from './html.ts';
+import { listHtml } from './html.ts';
 import { renderMarkdown, type Heading } from './markdown-html.ts';
 import { pageHtml } from './page-frame.ts';
 

@@ -1,17 +1,5 @@
-// Text → HTML: escaping and the few elements that the server's own pages share. Knows no page.
-
-const entityNames: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-/** Text that can stand between tags and inside a quoted attribute. */
-export function escapeHtml(plain: string): string {
-  return plain.replace(/[&<>"']/g, (character) => entityNames[character] ?? character);
-}
+// The few elements that the server's own pages share. Knows no page.
+import { escapeHtml } from '../../text/escape-html.ts';
 
 /** An element's id from a name: letters, digits, dots, underscores and hyphens stay. */
 export function elementId(name: string): string {

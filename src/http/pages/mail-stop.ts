@@ -8,7 +8,7 @@ import { ServiceError } from '../../services/core/errors.ts';
 import { execute } from '../../services/execute.ts';
 import type { Service } from '../../services/service.ts';
 import { cutShort, dropRest } from '../receive-time.ts';
-import { escapeHtml } from './html.ts';
+import { escapeHtml } from '../../text/escape-html.ts';
 import { mailStopLanguages, mailStopWords, type MailStopLanguage } from './mail-stop-words.ts';
 
 type Scope = Input<'email.stop'>['scope'];

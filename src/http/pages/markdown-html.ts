@@ -2,7 +2,8 @@
 // tag that is not written here. Reads no file.
 import { toString as textOf } from 'mdast-util-to-string';
 import type { List, ListItem, Nodes, PhrasingContent, RootContent, Table } from 'mdast';
-import { escapeHtml, scrollableTable } from './html.ts';
+import { escapeHtml } from '../../text/escape-html.ts';
+import { scrollableTable } from './html.ts';
 
 export interface Heading {
   readonly depth: number;

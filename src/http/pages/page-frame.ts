@@ -1,7 +1,7 @@
 // The frame of the server's own pages: one style sheet, one policy, navigation beside the text. Nothing of a page comes
 // from another host, and nothing runs in it.
 import { createHash } from 'node:crypto';
-import { escapeHtml } from './html.ts';
+import { escapeHtml } from '../../text/escape-html.ts';
 
 const style = `
 :root { color-scheme: light dark; --ink: #1b1f24; --soft: #57606a; --line: #d0d7de; --paper: #fff; --well: #f6f8fa; --link: #0a58ca; }

@@ -1,5 +1,6 @@
 // The text and HTML of mails to visitors: tables, no pictures, no address that is fetched, colours that a dark mail
 // program may turn round.
+import { escapeHtml } from '../../text/escape-html.ts';
 import type { MailWords } from './mail-words.ts';
 
 /** One message as a mail shows it. */
@@ -150,14 +151,4 @@ export function storedHtmlToText(html: string): string {
 
 function linesToHtml(text: string): string {
   return escapeHtml(text).replace(/\r?\n/g, '<br>');
-}
-
-/** A text as it stands in HTML, between tags or in an attribute. */
-export function escapeHtml(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
-    .replaceAll("'", '&#39;');
 }

@@ -1,6 +1,6 @@
 // A PDF file → HTML: lines joined to paragraphs, headings by the size of their letters. No images, no scripts, no links.
 import { getDocumentProxy } from 'unpdf';
-import { escapeHtml } from './html-text.ts';
+import { escapeHtml } from '../../../../text/escape-html.ts';
 import { FileRefusedError } from './file-kinds.ts';
 
 const maxPages = 2_000;
