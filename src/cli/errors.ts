@@ -53,6 +53,8 @@ const typedAs: Readonly<Record<string, string>> = {
   question: 'the question',
   query: 'the question',
   synonyms: '--set',
+  'server.url': 'the address on standard input',
+  'server.address': '--address',
 };
 
 /** The same where the command takes it by an option. */
@@ -154,7 +156,8 @@ function failureLine({ message, context }: ServiceError, typed: Typed): string {
   if (list !== undefined) return `${message} See: ${typed.command(list[1])}`;
   const detail = context.details?.[0];
   if (detail === undefined || detail.path === '') return message;
-  const label = labelOf(detail.path.split('.')[0] ?? '', typed) ?? detail.path;
+  const { path } = detail;
+  const label = labelOf(path, typed) ?? labelOf(path.split('.')[0] ?? '', typed) ?? path;
   // The API's own way to say that a person has looked at it.
   const said = detail.message.replace('send reviewed: true', 'add --reviewed');
   return /^(must|may|is|has) /.test(said) ? `${label} ${said}.` : `${label} is not right: ${said}.`;

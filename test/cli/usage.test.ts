@@ -129,6 +129,22 @@ test.each([
 });
 
 test.each([
+  ['', 'support@acme.example', /^The address on standard input must not be empty\.$/m],
+  ['ftp://mail.example.com', 'support@acme.example', /^The address on standard input must be like smtp:/],
+  ['smtp://mail.example.com', 'support', /^--address must be an e-mail address\.$/m],
+])(
+  'a mail server %j that sends as %j is refused by the names of what was typed',
+  async (input, address, line) => {
+    await expectRefused(
+      ['mail', 'server', '--org', 'acme', '--data', data, '--address', address],
+      2,
+      line,
+      input,
+    );
+  },
+);
+
+test.each([
   [['org', 'show', 'unknown'], /No such organization\. See: .*org list --data \S/],
   [['app', 'show', someId], /No such application/],
   [['key', 'revoke', someId], /No such API key/],
