@@ -2,7 +2,7 @@
 // until then what is done here waits in the launcher's queue.
 import { sizeLimits } from '../../src/protocol/codes.ts';
 import type { VisibleHost } from '../launcher/host.ts';
-import { h, icon } from '../shared/dom.ts';
+import { h, icon, isShown } from '../shared/dom.ts';
 import { isForComposition } from '../shared/format-keys.ts';
 import { Composer, type ComposerOptions } from './composer.ts';
 import { icons } from './icons.ts';
@@ -173,8 +173,8 @@ function focusLikely(panel: HTMLElement, composer: Composer): void {
   const question = panel.querySelector<HTMLElement>('.chat form input');
   // On touch screens the keyboard would hide what there is to read.
   if (matchMedia('(pointer: coarse)').matches) panel.focus();
-  else if (question?.checkVisibility() === true) question.focus();
-  else if (composer.element.checkVisibility()) composer.focus();
+  else if (question !== null && isShown(question)) question.focus();
+  else if (isShown(composer.element)) composer.focus();
   else panel.focus();
 }
 
@@ -194,7 +194,7 @@ function drawChat(composer: Composer, words: I18n['words']): HTMLElement {
   const dragged = (event: DragEvent): boolean => {
     if (event.defaultPrevented || event.dataTransfer?.types.includes('Files') !== true) return false;
     event.preventDefault();
-    const taken = composer.element.checkVisibility();
+    const taken = isShown(composer.element);
     chat.toggleAttribute('data-over', taken);
     return taken;
   };

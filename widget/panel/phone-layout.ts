@@ -1,5 +1,6 @@
 // Owns how the panel covers a phone's whole screen: its size above the keyboard, and that neither scrolling nor
 // Tab leads behind it.
+import { isShown } from '../shared/dom.ts';
 
 const narrow = '(max-width: 480px), (max-height: 480px)';
 
@@ -47,7 +48,7 @@ export function createPhoneLayout(
 export function trapFocus(element: HTMLElement, root: ShadowRoot, event: KeyboardEvent): void {
   const stops = [
     ...element.querySelectorAll<HTMLElement>('button, input, a[href], [contenteditable], [tabindex="0"]'),
-  ].filter((stop) => stop.tabIndex >= 0 && stop.checkVisibility());
+  ].filter((stop) => stop.tabIndex >= 0 && isShown(stop));
   const edge = event.shiftKey ? stops[0] : stops.at(-1);
   if (root.activeElement !== edge && root.activeElement !== element) return;
   event.preventDefault();

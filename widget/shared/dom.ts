@@ -23,6 +23,11 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
+/** Whether an element has a place on the page. Safari before 17.4 has no `checkVisibility`. */
+export function isShown(element: HTMLElement): boolean {
+  return element.getClientRects().length > 0;
+}
+
 function isNode(child: Child): child is Node | string {
   return child !== null && child !== undefined && child !== false;
 }

@@ -135,7 +135,6 @@ function anchor(
 
 /** An address that a browser may go to: of the web, without a password in it. */
 function fileAddress(url: string | undefined, base: string): string | null {
-  if (url === undefined || !URL.canParse(url, base)) return null;
-  const address = safeAddress(new URL(url, base).href);
+  const address = safeAddress(url, base);
   return address !== null && /^https?:/.test(address) ? address : null;
 }

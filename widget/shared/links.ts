@@ -8,11 +8,14 @@ export function link(url: unknown, content: readonly Node[]): HTMLAnchorElement 
   return h('a', { href, target: '_blank', rel: 'noopener noreferrer nofollow ugc' }, ...content);
 }
 
-/** The address in its normal form when a message may link to it: absolute http, https, mailto or tel; otherwise null. */
-export function safeAddress(url: unknown): string | null {
+/**
+ * The address in its normal form when a message may link to it: http, https, mailto or tel; otherwise null.
+ * @param base what a relative address begins at; without one it is none
+ */
+export function safeAddress(url: unknown, base?: string): string | null {
   if (typeof url !== 'string') return null;
   try {
-    const { protocol, href, username, password } = new URL(url);
+    const { protocol, href, username, password } = new URL(url, base);
     return /^(https?|mailto|tel):$/.test(protocol) && username + password === '' ? href : null;
   } catch {
     return null;
