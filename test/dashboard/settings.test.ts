@@ -125,6 +125,36 @@ async function walk(name: string, options: BrowserContextOptions): Promise<strin
   return problems;
 }
 
+describe('a member who has forgotten the password', () => {
+  it('is given another by an admin, with which they sign in, and is signed out until then', async () => {
+    const tom = await createMember(app, 'acme', 'operator', 'Tom');
+    const { page } = await visit('members');
+    const row = page.getByRole('row').filter({ hasText: tom.email });
+    await row.getByRole('button', { name: 'New password' }).click();
+    const question = page.getByRole('dialog');
+    await question.getByText('Give Tom a new password?').waitFor();
+    await question.getByRole('button', { name: 'New password' }).click();
+    const shown = page.locator('.callout', { hasText: 'The new password of Tom.' }).locator('.shown');
+    const password = (await shown.textContent()) ?? '';
+    expect(password).toMatch(/^(?:[0-9a-z]{5}-){3}[0-9a-z]{5}$/);
+    expect((await tom.call('GET', '/me')).status).toBe(401);
+    const signIn = (given: string): ReturnType<typeof request> =>
+      request(
+        app.url,
+        'POST',
+        '/api/v1/staff/session',
+        {},
+        { organization: 'acme', email: tom.email, password: given },
+      );
+    expect((await signIn(memberPassword)).status).toBe(401);
+    expect((await signIn(password)).status).toBe(201);
+    // Asked for once more it is another one.
+    await row.getByRole('button', { name: 'New password' }).click();
+    await question.getByRole('button', { name: 'New password' }).click();
+    await eventually(async () => expect(await shown.textContent()).not.toBe(password));
+  });
+});
+
 describe('an invitation', () => {
   it('is a page on which the invited member chooses a password and signs in, also beside another member', async () => {
     const invited = await request(

@@ -27,12 +27,22 @@ const person: readonly FieldSpec[] = [
   role,
 ];
 
+/** A password that an admin has made for a member. */
+interface Made {
+  readonly name: string;
+  readonly password: string;
+}
+
 export function Page(): JSX.Element {
   const members = useRest<{ members: ListedMember[] }>('/admin/members');
   const [link, setLink] = useState('');
+  const [made, setMade] = useState<Made | null>(null);
   return (
     <>
       <Section title="members">
+        {made === null ? null : (
+          <Shown title="newPasswordShown" values={{ name: made.name }} text={made.password} />
+        )}
         <Await of={members}>
           {(data) => (
             <Table
@@ -66,7 +76,7 @@ export function Page(): JSX.Element {
                   key: 'act',
                   title: s('act'),
                   end: true,
-                  cell: (member) => <Acts member={member} reload={members.reload} />,
+                  cell: (member) => <Acts member={member} reload={members.reload} show={setMade} />,
                 },
               ]}
             />
@@ -129,7 +139,16 @@ function Role({ member, reload }: OfMember): JSX.Element {
   );
 }
 
-function Acts({ member, reload }: OfMember): JSX.Element {
+/** 100 bits in the digits and letters that are hardest to mistake for one another. */
+function makePassword(): string {
+  const characters = '0123456789abcdefghjkmnpqrstvwxyz';
+  const chosen = Array.from(crypto.getRandomValues(new Uint8Array(20)), (byte) =>
+    characters.charAt(byte % characters.length),
+  );
+  return chosen.join('').replace(/.{5}(?=.)/g, '$&-');
+}
+
+function Acts({ member, reload, show }: OfMember & { readonly show: (made: Made) => void }): JSX.Element {
   const path = `/admin/members/${member.id}`;
   const then = (work: () => Promise<unknown>) => async (): Promise<void> => {
     await work();
@@ -148,6 +167,15 @@ function Acts({ member, reload }: OfMember): JSX.Element {
         label="signOutMember"
         question={s('signOutQuestion', { name })}
         act={then(() => rest('DELETE', `${path}/sessions`))}
+      />
+      <Act
+        label="newPassword"
+        question={s('newPasswordQuestion', { name })}
+        act={then(async () => {
+          const password = makePassword();
+          await rest('PATCH', path, { password });
+          show({ name, password });
+        })}
       />
       {member.secondFactors.length === 0 ? null : (
         <Act

@@ -179,11 +179,18 @@ export function Act({ label, question, act }: ActProps): JSX.Element {
   );
 }
 
+interface ShownProps {
+  readonly title: SettingsWord;
+  /** What the title is filled in with. */
+  readonly values?: Readonly<Record<string, string>>;
+  readonly text: string;
+}
+
 /** A secret or an address to be copied now. */
-export function Shown({ title, text }: { readonly title: SettingsWord; readonly text: string }): JSX.Element {
+export function Shown({ title, values, text }: ShownProps): JSX.Element {
   return (
     <div class="callout" role="status">
-      <p>{s(title)}</p>
+      <p>{s(title, values)}</p>
       <p>
         <code dir="ltr" class="shown">
           {text}

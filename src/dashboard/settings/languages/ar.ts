@@ -121,6 +121,8 @@ export const words: SettingsWords = {
   signOutQuestion: 'إنهاء كل جلسات ورموز {name}؟',
   resetSecondFactor: 'إزالة العامل الثاني',
   resetQuestion: 'إزالة العامل الثاني لـ {name}؟ تنتهي كل الجلسات.',
+  newPasswordQuestion: 'إعطاء {name} كلمة مرور جديدة؟ تتوقف الحالية وتنتهي كل الجلسات.',
+  newPasswordShown: 'كلمة المرور الجديدة لـ {name}. انسخها الآن: لن تظهر مرة أخرى. يمكن تغييرها في الحساب.',
   removeMember: 'إزالة',
   cannedReplies: 'ردود جاهزة',
   shortcut: 'اختصار',

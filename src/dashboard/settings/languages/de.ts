@@ -123,6 +123,10 @@ export const words: SettingsWords = {
   signOutQuestion: 'Alle Sitzungen und Tokens von {name} beenden?',
   resetSecondFactor: 'Zweiten Faktor entfernen',
   resetQuestion: 'Den zweiten Faktor von {name} entfernen? Alle Sitzungen enden.',
+  newPasswordQuestion:
+    '{name} ein neues Passwort geben? Das bisherige gilt nicht mehr, und alle Sitzungen enden.',
+  newPasswordShown:
+    'Das neue Passwort von {name}. Kopieren Sie es jetzt: Es wird nicht noch einmal gezeigt. Im eigenen Konto lässt es sich ändern.',
   removeMember: 'Entfernen',
   cannedReplies: 'Textbausteine',
   shortcut: 'Kürzel',

@@ -128,6 +128,9 @@ export const words = {
   signOutQuestion: 'End all sessions and tokens of {name}?',
   resetSecondFactor: 'Remove second factor',
   resetQuestion: 'Remove the second factor of {name}? They are signed out everywhere.',
+  newPasswordQuestion: 'Give {name} a new password? Theirs ends, and they are signed out everywhere.',
+  newPasswordShown:
+    'The new password of {name}. Copy it now: it is not shown again. They can change it under their account.',
   removeMember: 'Remove',
   // Canned replies.
   cannedReplies: 'Canned replies',

@@ -124,6 +124,10 @@ export const words: SettingsWords = {
   signOutQuestion: '¿Terminar todas las sesiones y tokens de {name}?',
   resetSecondFactor: 'Quitar segundo factor',
   resetQuestion: '¿Quitar el segundo factor de {name}? Se cierran todas sus sesiones.',
+  newPasswordQuestion:
+    '¿Dar una contraseña nueva a {name}? La anterior deja de valer y se cierran todas sus sesiones.',
+  newPasswordShown:
+    'La contraseña nueva de {name}. Cópiela ahora: no se muestra otra vez. Se puede cambiar en la cuenta.',
   removeMember: 'Quitar',
   cannedReplies: 'Respuestas guardadas',
   shortcut: 'Atajo',

@@ -124,6 +124,10 @@ export const words: SettingsWords = {
   signOutQuestion: 'Mettre fin à toutes les sessions et jetons de {name} ?',
   resetSecondFactor: 'Retirer le second facteur',
   resetQuestion: 'Retirer le second facteur de {name} ? Toutes ses sessions prennent fin.',
+  newPasswordQuestion:
+    'Donner un nouveau mot de passe à {name} ? L’ancien ne vaut plus, et toutes ses sessions prennent fin.',
+  newPasswordShown:
+    'Le nouveau mot de passe de {name}. Copiez-le maintenant : il ne sera plus affiché. Il se change dans le compte.',
   removeMember: 'Retirer',
   cannedReplies: 'Réponses types',
   shortcut: 'Raccourci',

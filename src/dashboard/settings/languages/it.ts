@@ -124,6 +124,10 @@ export const words: SettingsWords = {
   signOutQuestion: 'Terminare tutte le sessioni e i token di {name}?',
   resetSecondFactor: 'Rimuovi il secondo fattore',
   resetQuestion: 'Rimuovere il secondo fattore di {name}? Tutte le sessioni terminano.',
+  newPasswordQuestion:
+    'Dare una nuova password a {name}? Quella attuale non vale più e tutte le sessioni terminano.',
+  newPasswordShown:
+    'La nuova password di {name}. La copi ora: non viene più mostrata. Si può cambiare nell’account.',
   removeMember: 'Rimuovi',
   cannedReplies: 'Risposte pronte',
   shortcut: 'Scorciatoia',

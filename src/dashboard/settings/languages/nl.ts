@@ -123,6 +123,10 @@ export const words: SettingsWords = {
   signOutQuestion: 'Alle sessies en tokens van {name} beëindigen?',
   resetSecondFactor: 'Tweede factor verwijderen',
   resetQuestion: 'De tweede factor van {name} verwijderen? Alle sessies eindigen.',
+  newPasswordQuestion:
+    '{name} een nieuw wachtwoord geven? Het oude geldt niet meer, en alle sessies eindigen.',
+  newPasswordShown:
+    'Het nieuwe wachtwoord van {name}. Kopieer het nu: het wordt niet nog eens getoond. In het account is het te wijzigen.',
   removeMember: 'Verwijderen',
   cannedReplies: 'Standaardantwoorden',
   shortcut: 'Sneltekst',

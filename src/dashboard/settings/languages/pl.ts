@@ -123,6 +123,10 @@ export const words: SettingsWords = {
   signOutQuestion: 'Zakończyć wszystkie sesje i tokeny: {name}?',
   resetSecondFactor: 'Usuń drugi składnik',
   resetQuestion: 'Usunąć drugi składnik: {name}? Wszystkie sesje się zakończą.',
+  newPasswordQuestion:
+    'Nadać nowe hasło: {name}? Dotychczasowe przestanie działać, a wszystkie sesje się zakończą.',
+  newPasswordShown:
+    'Nowe hasło: {name}. Skopiuj je teraz, nie będzie pokazane ponownie. Można je zmienić na koncie.',
   removeMember: 'Usuń',
   cannedReplies: 'Gotowe odpowiedzi',
   shortcut: 'Skrót',

@@ -124,6 +124,10 @@ export const words: SettingsWords = {
   signOutQuestion: 'Terminar todas as sessões e tokens de {name}?',
   resetSecondFactor: 'Remover segundo fator',
   resetQuestion: 'Remover o segundo fator de {name}? Todas as sessões terminam.',
+  newPasswordQuestion:
+    'Dar uma nova palavra-passe a {name}? A atual deixa de valer e todas as sessões terminam.',
+  newPasswordShown:
+    'A nova palavra-passe de {name}. Copie-a agora: não volta a ser mostrada. Pode ser alterada na conta.',
   removeMember: 'Remover',
   cannedReplies: 'Respostas prontas',
   shortcut: 'Atalho',
