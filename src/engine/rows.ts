@@ -704,12 +704,11 @@ export interface MessageWithSender extends MessageRow {
   member_name: string | null;
 }
 
-/** A line of the operators' queue; the `message_` columns are null where there is no message. */
-export interface QueueRow extends ConversationWithVisitor {
+/** A line of the operators' queue without what is long; the `message_` columns are null where there is no message. */
+export interface QueueLine extends ConversationWithVisitor {
   visitor_email: string | null;
   visitor_verified: 0 | 1;
   visitor_verified_fields: string;
-  visitor_attributes: string;
   visitor_created_at: number;
   application_name: string;
   assignee_name: string | null;
@@ -728,6 +727,11 @@ export interface QueueRow extends ConversationWithVisitor {
   unread_count: number | null;
   /** The names of its tags, by their folded names. */
   tags: readonly string[];
+}
+
+/** A line of the operators' queue. */
+export interface QueueRow extends QueueLine {
+  visitor_attributes: string;
 }
 
 // What the queries of retention take.

@@ -25,6 +25,7 @@ import { takeExportSeat } from '../services/data/export-seats.ts';
 import { execute, executeInParts } from '../services/execute.ts';
 import { isLong } from '../services/handlers.ts';
 import { badField, notFound, ServiceError } from '../services/core/errors.ts';
+import { computeSlice } from '../services/core/slices.ts';
 import type { Service } from '../services/service.ts';
 import { readBody, readFileBody } from './body-reader.ts';
 import { serveFileInTurn } from './file-turns.ts';
@@ -34,6 +35,7 @@ import {
   handToKoa,
   jsonOf,
   sendJson,
+  sendListJson,
   sendLongJson,
   setCacheControl,
   untilClosed,
@@ -159,9 +161,20 @@ function createServe({ name }: Route, service: Service, trustProxy: number): Ser
     const status = operation.status ?? 200;
     const body = operation.envelope === undefined ? output : { [operation.envelope]: output };
     if (isLong(name)) sendLongJson(ctx, status, body);
+    else if (Object.values(body).some(isLongList))
+      await sendListJson(ctx, status, body, (work) =>
+        computeSlice(service, 'organizationId' in actor ? actor.organizationId : '', work),
+      );
     else sendJson(ctx, status, body);
     if (operation.cacheable === true) allowCaching(ctx);
   };
+}
+
+/** So many elements are not much, however long each of them is. */
+const shortList = 10;
+
+function isLongList(member: unknown): boolean {
+  return Array.isArray(member) && member.length > shortList;
 }
 
 /**

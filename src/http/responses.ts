@@ -7,6 +7,7 @@ import { errorCodes } from '../protocol/codes.ts';
 import type { Log } from '../log.ts';
 import { ServiceError, toServiceError } from '../services/core/errors.ts';
 import { hasParts, isReadList, known } from '../services/core/parts.ts';
+import type { SliceBudget } from '../services/core/slices.ts';
 import { rateLimitHeaders, retryAfterSeconds } from '../services/tenants/plans.ts';
 import { notKept } from './common-headers.ts';
 
@@ -80,7 +81,7 @@ function sentenceOf(ctx: Context, { message, context }: ServiceError): string {
 
 /** An answer that has not been handed to koa: as it would leave, with the headers that go with whatever is answered. */
 interface Answer {
-  json: string | null;
+  json: string | readonly Buffer[] | null;
   /** What the answer depends on beside the URL, as its header says it. */
   vary: string | null;
   /** How long it may be kept; null: not at all. */
@@ -109,9 +110,64 @@ export function sendJson(ctx: Context, status: number, body: object): void {
   answerOf(ctx).json = JSON.stringify(body);
 }
 
-/** The text of a JSON answer that has not been handed to koa. */
-export function jsonOf(ctx: Context): string | null {
-  return answerOf(ctx).json;
+/**
+ * Writes a JSON answer whose lists may hold much: a page of a hundred rows can have some megabytes, and what is short is
+ * written at once.
+ * @param inSlice does some work beside that of others
+ */
+export async function sendListJson(
+  ctx: Context,
+  status: number,
+  body: object,
+  inSlice: (work: (full: SliceBudget) => boolean) => Promise<boolean>,
+): Promise<void> {
+  ctx.status = status;
+  const pieces = jsonPieces(body);
+  const first = pieces.next();
+  if (first.done === true) {
+    answerOf(ctx).json = first.value;
+    return;
+  }
+  const taken = [Buffer.from(first.value)];
+  const takeSome = (full: SliceBudget): boolean => {
+    for (;;) {
+      const { done = false, value } = pieces.next();
+      taken.push(Buffer.from(value));
+      if (done || full(1)) return done;
+    }
+  };
+  while (!(await inSlice(takeSome)));
+  answerOf(ctx).json = taken;
+}
+
+/** The text of an object in pieces, its lists an element at a time. */
+function* jsonPieces(body: object): Generator<string, string> {
+  let piece = '';
+  let separator = '{';
+  for (const [name, member] of Object.entries(body)) {
+    if (member === undefined) continue;
+    piece += `${separator}${JSON.stringify(name)}:`;
+    separator = ',';
+    if (!Array.isArray(member)) {
+      piece += JSON.stringify(member);
+      continue;
+    }
+    piece += '[';
+    for (const [at, one] of member.entries()) {
+      piece += at === 0 ? JSON.stringify(one) : `,${JSON.stringify(one)}`;
+      if (piece.length < pieceLength) continue;
+      yield piece;
+      piece = '';
+    }
+    piece += ']';
+  }
+  return `${piece}${separator === '{' ? '{}' : '}'}`;
+}
+
+/** A JSON answer that has not been handed to koa. */
+export function jsonOf(ctx: Context): string | Buffer | null {
+  const { json } = answerOf(ctx);
+  return json === null || typeof json === 'string' ? json : Buffer.concat(json);
 }
 
 /** Says of whatever is answered that it depends on a header of the request. */
@@ -140,9 +196,10 @@ export function handToKoa(ctx: Context): void {
   }
   if (answer.vary !== null) ctx.vary(answer.vary);
   if (answer.cacheControl !== null) ctx.set('Cache-Control', answer.cacheControl);
-  if (answer.json !== null) {
+  const json = jsonOf(ctx);
+  if (json !== null) {
     ctx.type = jsonType;
-    ctx.body = answer.json;
+    ctx.body = json;
   }
   ctx.state.answer = undefined;
 }
@@ -165,13 +222,16 @@ export function sendAnswer(ctx: Context, common: readonly string[]): void {
     res.getHeaderNames().length === 0
   ) {
     const { headers, vary, cacheControl } = answer;
-    const length = String(Buffer.byteLength(json));
+    const pieces = typeof json === 'string' ? [json] : json;
+    const length = String(pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0));
     ctx.respond = false;
     const all = [...headers, 'Cache-Control', cacheControl ?? notKept, ...common];
     all.push('Content-Type', jsonType, 'Content-Length', length);
     if (vary !== null) all.push('Vary', vary);
     res.writeHead(ctx.status, all);
-    res.end(json);
+    const last = pieces.length - 1;
+    for (const piece of pieces.slice(0, last)) res.write(piece);
+    res.end(pieces[last]);
     return;
   }
   handToKoa(ctx);

@@ -221,6 +221,7 @@ describe('the messages of a conversation', () => {
       first: async (query) => void built.push(query.sql),
     });
     await conversations.queuePage('o', ['c'], 'reader');
+    await conversations.visitorAttributes('o', ['c']);
     await conversations.queueItem('o', 'c', 'reader');
     const prepared = preparedQueries.map(({ compiled }) => compiled.sql);
     return [...prepared, ...built].filter((text) => text.includes('ordered_messages'));

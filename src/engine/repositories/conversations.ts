@@ -2,7 +2,7 @@
 // conversation's life.
 import type { ConversationStatus, Mode, Priority } from '../../protocol/entities.ts';
 import type { QueueSort } from '../../protocol/queue.ts';
-import type { ConversationRow, ConversationWithVisitor, QueueRow } from '../rows.ts';
+import type { ConversationRow, ConversationWithVisitor, QueueLine, QueueRow } from '../rows.ts';
 import type { Soon } from './soon.ts';
 
 /** What the operators' queue shows. */
@@ -230,7 +230,12 @@ export interface ConversationsRepository {
    * @param ids those that do not exist are left out
    * @param readerId whose unread messages count
    */
-  queuePage(organizationId: string, ids: readonly string[], readerId: string): Promise<QueueRow[]>;
+  queuePage(organizationId: string, ids: readonly string[], readerId: string): Promise<QueueLine[]>;
+  /** What the visitors of conversations are said to be, in no order: up to 64 KiB each, which a page has a hundred of. */
+  visitorAttributes(
+    organizationId: string,
+    ids: readonly string[],
+  ): Promise<Pick<QueueRow, 'id' | 'visitor_attributes'>[]>;
   /** One conversation as the queue shows it. */
   queueItem(organizationId: string, id: string, readerId: string): Promise<QueueRow | undefined>;
 }

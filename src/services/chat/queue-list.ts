@@ -5,7 +5,7 @@ import { IndexDamagedError } from '../../engine/engine.ts';
 import type { Input, Output } from '../../protocol/operations.ts';
 import type { QueueSort } from '../../protocol/queue.ts';
 import type { ConversationFilter, QueuedKey, QueueStretch } from '../../engine/repositories/conversations.ts';
-import type { QueueRow } from '../../engine/rows.ts';
+import type { QueueLine } from '../../engine/rows.ts';
 import { serializeQueueItem } from '../core/serializers.ts';
 import { readSlice } from '../core/slices.ts';
 import type { MemberCall, ReadTx } from '../service.ts';
@@ -186,10 +186,33 @@ export async function listQueue(
   const filter = await store.read((tx) => queueFilter(tx, call, input, matching));
   if (filter === null) return { conversations: [], total: 0, limit, offset };
   const { rows, total } = (await indexedPage(call, filter, input)) ?? (await foundPage(call, filter, input));
-  return { conversations: rows.map(serializeQueueItem), total, limit, offset };
+  return { conversations: await serializeLines(call, rows), total, limit, offset };
 }
 
-type QueuePage = { readonly rows: readonly QueueRow[]; readonly total: number };
+/** Lines as they are answered: what their visitors are said to be is read and made out in slices, because it may be long. */
+async function serializeLines(
+  call: MemberCall,
+  lines: readonly QueueLine[],
+): Promise<Output<'staff.conversations.list'>['conversations']> {
+  const { organizationId } = call.actor;
+  const made: Output<'staff.conversations.list'>['conversations'] = [];
+  while (made.length < lines.length)
+    await readSlice(call, organizationId, async ({ repositories }, full) => {
+      let some: readonly QueueLine[];
+      do {
+        some = lines.slice(made.length, made.length + linesPerTurn);
+        const ids = some.map(({ id }) => id);
+        const found = await repositories.conversations.visitorAttributes(organizationId, ids);
+        const attributes = new Map(found.map((one) => [one.id, one.visitor_attributes]));
+        // Of who was removed in between nothing more is said.
+        for (const line of some)
+          made.push(serializeQueueItem({ ...line, visitor_attributes: attributes.get(line.id) ?? '{}' }));
+      } while (made.length < lines.length && !full(some.length));
+    });
+  return made;
+}
+
+type QueuePage = { readonly rows: readonly QueueLine[]; readonly total: number };
 type Asked = Pick<Input<'staff.conversations.list'>, 'limit' | 'offset' | 'sort'>;
 
 /** @returns undefined: the index can't tell */
@@ -211,7 +234,7 @@ async function foundPage(
   { limit, offset, sort = 'queue' }: Asked,
 ): Promise<QueuePage> {
   const { ids, total } = await findFitting(call, filter, sort, offset + limit);
-  const rows: QueueRow[] = [];
+  const rows: QueueLine[] = [];
   for (let from = offset; from < ids.length; from += linesPerTurn) {
     const some = ids.slice(from, from + linesPerTurn);
     const lines = await readSlice(call, call.actor.organizationId, (tx) => readLines(tx, call, some));
@@ -225,7 +248,7 @@ async function readLines(
   { repositories }: ReadTx,
   { actor }: MemberCall,
   ids: readonly string[],
-): Promise<QueueRow[]> {
+): Promise<QueueLine[]> {
   const rows = await repositories.conversations.queuePage(actor.organizationId, ids, actor.memberId);
   const byId = new Map(rows.map((row) => [row.id, row]));
   return ids.flatMap((id) => byId.get(id) ?? []);

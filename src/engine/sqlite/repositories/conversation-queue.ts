@@ -161,7 +161,6 @@ function queueRows<DB, TB extends keyof DB>(
         'v.email as visitor_email',
         'v.verified as visitor_verified',
         'v.verified_fields as visitor_verified_fields',
-        'v.attributes as visitor_attributes',
         'v.created_at as visitor_created_at',
         'a.name as application_name',
         'assignee.name as assignee_name',
@@ -315,6 +314,14 @@ const placesOf = prepare<{ organization_id: string; ids: string }>()((db, p) =>
     .where(withoutIndex('c.organization_id'), '=', p.organization_id)
     .where(isOneOf('c.id', p.ids)),
 );
+const visitorAttributes = prepare<{ organization_id: string; ids: string }>()((db, p) =>
+  db
+    .selectFrom('conversations as c')
+    .innerJoin('visitors as v', 'v.id', 'c.visitor_key')
+    .select(['c.id', 'v.attributes as visitor_attributes'])
+    .where(withoutIndex('c.organization_id'), '=', p.organization_id)
+    .where(isOneOf('c.id', p.ids)),
+);
 const lastQueueChange = prepare<object>()((db) =>
   db.selectFrom('queue_changes').select((e) => e.fn.max('number').as('number')),
 );
@@ -348,6 +355,7 @@ export function createQueueQueries(
   | 'lastQueueChange'
   | 'queueChanges'
   | 'queuePage'
+  | 'visitorAttributes'
   | 'queueItem'
 > {
   return {
@@ -397,6 +405,8 @@ export function createQueueQueries(
           ).compile(),
         )
       ).map(withTags),
+    visitorAttributes: (organizationId, ids) =>
+      all(runner, visitorAttributes, { organization_id: organizationId, ids: JSON.stringify(ids) }),
     queueItem: async (
       organizationId: string,
       id: string,
@@ -410,7 +420,9 @@ export function createQueueQueries(
             .where('organization_id', '=', organizationId)
             .where('id', '=', id),
           readerId,
-        ).compile(),
+        )
+          .select('v.attributes as visitor_attributes')
+          .compile(),
       );
       return row === undefined ? undefined : withTags(row);
     },
