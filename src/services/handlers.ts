@@ -340,7 +340,7 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'outbox.list': deliveries.listEffects,
   'outbox.replay': writes(deliveries.replayEffect),
   'conversations.transcript': preparesAndWrites(transcript.countTranscript, transcript.requestTranscript),
-  'staff.conversations.transcript': reads(transcript.getTranscript),
+  'staff.conversations.transcript': transcript.getTranscript,
   'staff.conversations.sendTranscript': preparesAndWrites(
     transcript.countTranscript,
     transcript.requestTranscript,

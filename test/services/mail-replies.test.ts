@@ -2,7 +2,7 @@
 // never wrote to anyone can be made to receive.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { MessageWithSender } from '../../src/engine/rows.ts';
-import { mailHtml } from '../../src/services/mail/mail-html.ts';
+import { mailHtml, makeMessage } from '../../src/services/mail/mail-html.ts';
 import { mailWords } from '../../src/services/mail/mail-words.ts';
 import { effectRetryDelay } from '../../src/services/outbox/outbox.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
@@ -589,7 +589,12 @@ describe('the mail itself', () => {
       mailHtml({
         ...mailWords(locale, sample),
         answers: true,
-        messages: [{ name: 'Olivia', text: '', html: '<ul><li>one</li></ul>', files: [] }],
+        messages: [
+          makeMessage(
+            { name: 'Olivia', text: '', html: '<ul><li>one</li></ul>', files: [] },
+            mailWords(locale, sample),
+          ),
+        ],
         signature: null,
         reason: null,
         stopUrl: null,

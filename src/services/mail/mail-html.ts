@@ -14,14 +14,24 @@ export interface ShownMessage {
   readonly at?: string | undefined;
 }
 
-export interface MailPage {
+/** A message as it stands in the two parts of a mail. */
+export interface MadeMessage {
+  readonly text: string;
+  readonly html: string;
+}
+
+/** In which language a mail is, and how it words things. */
+interface Wording {
   readonly language: string;
   readonly words: MailWords;
+}
+
+export interface MailPage extends Wording {
   /** Whether answers come back: the line above which they are written stands on top. */
   readonly answers: boolean;
   /** What the reader has to know of the messages, above them: that some are left out. */
   readonly remarks?: readonly string[] | undefined;
-  readonly messages: readonly ShownMessage[];
+  readonly messages: readonly MadeMessage[];
   readonly signature: string | null;
   /** Why it came; null: the reader asked for it. */
   readonly reason: string | null;
@@ -29,16 +39,29 @@ export interface MailPage {
   readonly stopUrl: string | null;
 }
 
+/** Makes one message out, for both parts: a mail may have hundreds of long ones, between which others are served. */
+export function makeMessage(
+  { name, text, html, files, at }: ShownMessage,
+  { language, words }: Wording,
+): MadeMessage {
+  const head = at === undefined ? words.wrote(name) : `${name}, ${at}`;
+  const foot = files.length === 0 ? null : words.files(files.join(', '));
+  const content =
+    html === null
+      ? `<p style="margin:0">${linesToHtml(text)}</p>`
+      : styleHtml(html, rightToLeft.has(language));
+  return {
+    text: [head, text, ...(foot === null ? [] : [foot])].join('\n\n'),
+    html: row(
+      `<p style="margin:0 0 4px;${small}">${escapeHtml(head)}</p><div>${content}</div>` +
+        (foot === null ? '' : `<p style="margin:4px 0 0;${small}">${escapeHtml(foot)}</p>`),
+    ),
+  };
+}
+
 /** The text part. */
 export function mailText(page: MailPage): string {
   const { words, remarks = [], messages, signature, answers, reason, stopUrl } = page;
-  const parts = messages.map(({ name, text, files, at }) =>
-    [
-      at === undefined ? words.wrote(name) : `${name}, ${at}`,
-      text,
-      ...(files.length === 0 ? [] : [words.files(files.join(', '))]),
-    ].join('\n\n'),
-  );
   const foot = [
     ...(reason === null ? [] : [reason]),
     ...(answers ? [] : [words.notRead]),
@@ -47,7 +70,7 @@ export function mailText(page: MailPage): string {
   return [
     ...(answers ? [`-- ${words.above} --`] : []),
     ...remarks,
-    ...parts,
+    ...messages.map(({ text }) => text),
     ...(signature === null ? [] : [signature]),
     ...(foot.length === 0 ? [] : [`-- \n${foot.join('\n')}`]),
   ]
@@ -56,23 +79,17 @@ export function mailText(page: MailPage): string {
 }
 
 const rightToLeft = new Set(['ar']);
+// Fainter, not grey: no grey can be read on white and on black.
+const small = 'font-size:13px;line-height:1.5;opacity:.75';
+
+function row(content: string, style = ''): string {
+  return `<tr><td style="padding:0 0 16px;${style}">${content}</td></tr>`;
+}
 
 /** The HTML part. */
 export function mailHtml(page: MailPage): string {
   const { language, words, remarks = [], messages, signature, answers, reason, stopUrl } = page;
   const isRightToLeft = rightToLeft.has(language);
-  // Fainter, not grey: no grey can be read on white and on black.
-  const small = 'font-size:13px;line-height:1.5;opacity:.75';
-  const row = (content: string, style = ''): string =>
-    `<tr><td style="padding:0 0 16px;${style}">${content}</td></tr>`;
-  const message = ({ name, text, html, files, at }: ShownMessage): string =>
-    row(
-      `<p style="margin:0 0 4px;${small}">${escapeHtml(at === undefined ? words.wrote(name) : `${name}, ${at}`)}</p>` +
-        `<div>${html === null ? `<p style="margin:0">${linesToHtml(text)}</p>` : styleHtml(html, isRightToLeft)}</div>` +
-        (files.length === 0
-          ? ''
-          : `<p style="margin:4px 0 0;${small}">${escapeHtml(words.files(files.join(', ')))}</p>`),
-    );
   const foot = [
     ...(reason === null ? [] : [escapeHtml(reason)]),
     ...(answers ? [] : [escapeHtml(words.notRead)]),
@@ -92,7 +109,7 @@ export function mailHtml(page: MailPage): string {
     'style="table-layout:fixed;max-width:600px;overflow-wrap:anywhere;word-break:break-word;font-family:system-ui,-apple-system,Segoe UI,Roboto,Arial,sans-serif;font-size:16px;line-height:1.5">',
     ...(answers ? [row(`-- ${escapeHtml(words.above)} --`, small)] : []),
     ...remarks.map((remark) => row(escapeHtml(remark), small)),
-    ...messages.map(message),
+    ...messages.map(({ html }) => html),
     ...(signature === null ? [] : [row(linesToHtml(signature))]),
     ...(foot.length === 0
       ? []

@@ -14,7 +14,14 @@ import { isOwnAddress, readMailFacts, whyNotMailed, type MailFacts } from './mai
 import { markAddress, refusesMail } from './mail-addresses.ts';
 import { automaticHeaders, type ComposedMail, type MailComposer } from './mail-effects.ts';
 import { fileNames, mailAttachments } from './mail-files.ts';
-import { mailHtml, mailText, storedHtmlToText, type MailPage, type ShownMessage } from './mail-html.ts';
+import {
+  mailHtml,
+  mailText,
+  makeMessage,
+  storedHtmlToText,
+  type MailPage,
+  type ShownMessage,
+} from './mail-html.ts';
 import { mailLimits, takeMailLimits, type MailLimit } from './mail-limits.ts';
 import { domainOf, receivesMail, senderAddress, type MailRoute } from './mail-server.ts';
 import { mailWords, type MailWords } from './mail-words.ts';
@@ -253,7 +260,9 @@ async function composeReply(
     language,
     words,
     answers,
-    messages: messages.map((message) => shownMessage(message, files.get(message.id) ?? [], { words, team })),
+    messages: messages.map((message) =>
+      makeMessage(shownMessage(message, files.get(message.id) ?? [], { words, team }), { language, words }),
+    ),
     signature: [ownSignature, settings.email.signature].filter(Boolean).join('\n\n') || null,
     reason: conversation.channel === 'email' ? null : words.reason(team),
     stopUrl,

@@ -5,12 +5,13 @@ import { accessConversation } from '../core/access.ts';
 import type { MemberActor, VisitorActor } from '../core/actor.ts';
 import { rateLimited, ServiceError } from '../core/errors.ts';
 import { addEffect, isSentAgain, noteCounted, type EffectOutcome } from '../outbox/effects.ts';
-import type { MemberCall, ParticipantCall, ReadTx, Service, Tx } from '../service.ts';
+import { readSlice } from '../core/slices.ts';
+import type { MemberCall, ParticipantCall, Reader, ReadTx, Service, Tx } from '../service.ts';
 import { headerText } from './header-text.ts';
 import { refusesMail } from './mail-addresses.ts';
 import { automaticHeaders, type MailComposer } from './mail-effects.ts';
 import { fileNames } from './mail-files.ts';
-import { mailHtml, mailText, type MailPage } from './mail-html.ts';
+import { mailHtml, mailText, makeMessage, type MadeMessage, type MailPage } from './mail-html.ts';
 import { domainOf, mailRoute, noMailServer, receivesMail, senderAddress } from './mail-server.ts';
 import { isOwnAddress, readMailFacts, whyNotMailed, type MailFacts } from './mail-facts.ts';
 import { mailLimits, takeMailLimits, type MailLimit } from './mail-limits.ts';
@@ -20,6 +21,10 @@ import { makeToken, replyAddress } from './reply-token.ts';
 
 /** Messages of a transcript; of a longer conversation the newest. */
 const maxMessages = 500;
+/** UTF-16 units of a transcript, text and HTML together, from which on it takes no more: few servers take larger mails. */
+const manyUnits = 2 * 1_048_576;
+/** Messages that are read at once: each may be some 50 KB, and others are served in between. */
+const readAtOnce = 10;
 const window = { limit: 5, windowMs: 3_600_000 };
 
 /**
@@ -29,18 +34,17 @@ const window = { limit: 5, windowMs: 3_600_000 };
  * @throws ServiceError not_found, conflict, rate_limit_exceeded
  */
 export async function countTranscript(
-  { service, actor }: ParticipantCall,
+  { actor, ...reader }: ParticipantCall,
   { conversationId }: { conversationId: string },
 ): Promise<string> {
-  const { address, limits } = await service.engine.store.read(async (tx) => {
-    const facts = await findFacts(tx, service, actor, conversationId);
-    const { shown } = await readMessages(tx, conversationId, isOwnAddress(service, facts));
-    if (shown.length === 0) throw refusal('there is nothing in it that may go to this address');
-    return {
-      address: facts.address,
-      limits: await transcriptLimits(tx, service, facts),
-    };
-  });
+  const { service } = reader;
+  const facts = await service.engine.store.read((tx) => findFacts(tx, service, actor, conversationId));
+  const withVisitors = isOwnAddress(service, facts);
+  const isShown = (message: MessageWithSender): boolean => withVisitors || !isVisitors(message);
+  if ((await findNewest(reader, facts.conversation, isShown)) === undefined)
+    throw refusal('there is nothing in it that may go to this address');
+  const { address } = facts;
+  const limits = await service.engine.store.read((tx) => transcriptLimits(tx, service, facts));
   const verdict = await service.engine.limiter.take(limits.map(({ check }) => check));
   if (verdict.ok) return address;
   const reached = limits[verdict.failed];
@@ -95,6 +99,7 @@ export async function requestTranscript(
   return { success: true };
 }
 
+type FilesOfMessages = Awaited<ReturnType<typeof fileNames>>;
 type AddressedFacts = MailFacts & { readonly address: string };
 
 const refusal = (why: string): ServiceError => new ServiceError('conflict', `It can't be sent: ${why}.`);
@@ -121,45 +126,66 @@ async function findFacts(
 
 const isVisitors = ({ sender_role: role }: MessageWithSender): boolean => role === 'visitor';
 
-/** @returns the newest messages with the newest first, and which of them are shown */
-async function readMessages(
-  { repositories }: ReadTx,
-  conversationId: string,
-  withVisitors: boolean,
-): Promise<{
-  readonly newest: readonly MessageWithSender[];
-  readonly shown: readonly MessageWithSender[];
-  /** Whether there are older ones. */
-  readonly cut: boolean;
-}> {
-  const found = await repositories.messages.page({
-    conversationId,
-    notes: false,
-    order: 'desc',
-    limit: maxMessages + 1,
-    offset: 0,
-  });
-  const newest = found.slice(0, maxMessages);
-  return {
-    newest,
-    shown: newest.filter((message) => withVisitors || !isVisitors(message)),
-    cut: found.length > maxMessages,
+/**
+ * Goes through the newest messages of a conversation, the newest first, in slices.
+ * @param look is given some of them with the files of each, and says whether it wants more
+ */
+async function eachNewest(
+  reader: Reader,
+  { id: conversationId, organization_id: organizationId }: MailFacts['conversation'],
+  most: number,
+  look: (messages: readonly MessageWithSender[], files: FilesOfMessages) => boolean,
+): Promise<void> {
+  let looked = 0;
+  let beforeSeq: number | undefined;
+  const lookAtSome = async (tx: ReadTx): Promise<boolean> => {
+    const limit = Math.min(readAtOnce, most - looked);
+    const some = await tx.repositories.messages.page({
+      conversationId,
+      notes: false,
+      order: 'desc',
+      beforeSeq,
+      limit,
+      offset: 0,
+    });
+    const files = await fileNames(tx, some);
+    looked += some.length;
+    beforeSeq = some.at(-1)?.seq;
+    return look(some, files) && some.length === limit && looked < most;
   };
+  let wantsMore = true;
+  while (wantsMore)
+    wantsMore = await readSlice(reader, organizationId, async (tx, full) => {
+      while (await lookAtSome(tx)) if (full(readAtOnce)) return true;
+      return false;
+    });
+}
+
+/** The newest message of a kind among those that a transcript may have. */
+async function findNewest(
+  reader: Reader,
+  conversation: MailFacts['conversation'],
+  isWanted: (message: MessageWithSender) => boolean,
+): Promise<MessageWithSender | undefined> {
+  let found: MessageWithSender | undefined;
+  await eachNewest(reader, conversation, maxMessages, (messages) => {
+    found = messages.find(isWanted);
+    return found === undefined;
+  });
+  return found;
 }
 
 /** A conversation as text and HTML. @throws ServiceError not_found */
 export async function getTranscript(
-  tx: ReadTx,
-  { actor, service }: MemberCall,
+  { actor, ...reader }: MemberCall,
   { conversationId }: Input<'staff.conversations.transcript'>,
 ): Promise<Output<'staff.conversations.transcript'>> {
-  await accessConversation(tx, actor, conversationId);
-  const facts = await readMailFacts(tx, conversationId);
-  if (facts === null) throw new ServiceError('not_found', 'No such conversation.');
-  const { page, subject } = await readPage(tx, service, facts, {
-    withVisitors: true,
-    answers: false,
+  const facts = await reader.service.engine.store.read(async (tx) => {
+    await accessConversation(tx, actor, conversationId);
+    return readMailFacts(tx, conversationId);
   });
+  if (facts === null) throw new ServiceError('not_found', 'No such conversation.');
+  const { page, subject } = await readPage(reader, facts, { withVisitors: true, answers: false });
   return { subject, text: mailText(page), html: mailHtml(page) };
 }
 
@@ -170,20 +196,41 @@ interface PageOptions {
 }
 
 async function readPage(
-  tx: ReadTx,
-  service: Service,
+  reader: Reader,
   { conversation, settings, applicationName, address }: MailFacts,
   { withVisitors, answers }: PageOptions,
 ): Promise<{ page: MailPage; subject: string; team: string }> {
-  const { newest, shown, cut } = await readMessages(tx, conversation.id, withVisitors);
-  const files = await fileNames(tx, shown);
-  const last = newest.find(isVisitors);
+  const { service } = reader;
+  const last = await findNewest(reader, conversation, isVisitors);
   const team = headerText(settings.email.fromName ?? applicationName);
   const { words, language } = mailWords(settings.locale, last?.content_text ?? last?.content ?? '');
   const time = new Intl.DateTimeFormat(language, {
     dateStyle: 'medium',
     timeStyle: 'short',
     timeZone: settings.behavior.timezone,
+  });
+  const make = (message: MessageWithSender, files: FilesOfMessages): MadeMessage => {
+    const shown = shownMessage(message, files.get(message.id) ?? [], { words, team });
+    const name = isVisitors(message) && answers ? words.you : shown.name;
+    return makeMessage({ ...shown, name, at: time.format(message.created_at) }, { language, words });
+  };
+  const made: MadeMessage[] = [];
+  let units = 0;
+  let looked = 0;
+  let ownLeftOut = false;
+  let olderLeftOut = false;
+  await eachNewest(reader, conversation, maxMessages + 1, (messages, files) => {
+    for (const message of messages) {
+      olderLeftOut = looked === maxMessages || units >= manyUnits;
+      if (olderLeftOut) return false;
+      looked += 1;
+      if (withVisitors || !isVisitors(message)) {
+        const one = make(message, files);
+        made.push(one);
+        units += one.text.length + one.html.length;
+      } else ownLeftOut = true;
+    }
+    return true;
   });
   return {
     team,
@@ -193,14 +240,10 @@ async function readPage(
       words,
       answers,
       remarks: [
-        ...(withVisitors || shown.length === newest.length ? [] : [words.ownLeftOut]),
-        ...(cut ? [words.olderLeftOut(maxMessages)] : []),
+        ...(ownLeftOut ? [words.ownLeftOut] : []),
+        ...(olderLeftOut ? [words.olderLeftOut(looked)] : []),
       ],
-      messages: shown.toReversed().map((message) => ({
-        ...shownMessage(message, files.get(message.id) ?? [], { words, team }),
-        ...(isVisitors(message) && answers ? { name: words.you } : {}),
-        at: time.format(message.created_at),
-      })),
+      messages: made.toReversed(),
       signature: settings.email.signature,
       reason: null,
       stopUrl: answers || !withVisitors ? stopAddress(service, conversation, address ?? '') : null,
@@ -217,9 +260,10 @@ export function createTranscriptComposer(service: Service): MailComposer {
     if (held !== null) return held;
     const { conversation, settings, address } = facts;
     const answers = await receivesMail(service, conversation.organization_id);
-    const { page, subject, team } = await service.engine.store.read((tx) =>
-      readPage(tx, service, facts, { withVisitors: isOwnAddress(service, facts), answers }),
-    );
+    const { page, subject, team } = await readPage({ service }, facts, {
+      withVisitors: isOwnAddress(service, facts),
+      answers,
+    });
     const replyTo = replyAddress(route.address, makeToken(service, 'reply', conversation));
     return {
       mail: {
