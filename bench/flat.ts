@@ -191,7 +191,12 @@ async function openSide(data: string, messages: number): Promise<Side> {
     const conversationId = places[index] ?? conversation.id;
     const { resumeSeq } = await resync(call, { conversationId, lastMessageId: seen[index] });
     const since = resumeSeq ?? 0;
-    const { payload } = await backfill(call, { conversationId, afterSeq: since, sinceSeq: since });
+    const { payload } = await backfill(call, {
+      conversationId,
+      afterSeq: since,
+      sinceSeq: since,
+      changedAfterSeq: 0,
+    });
     if (payload.messages.length !== messagesEach - 1)
       throw new Error(`${payload.messages.length} messages were caught up on`);
   };

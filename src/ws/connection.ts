@@ -8,7 +8,7 @@ import type { SenderRole } from '../protocol/entities.ts';
 import type { EventPayloads, ServerFrame } from '../protocol/events.ts';
 import { readStaffSend, readVisitorSend, type ClientFrame, type ClientPayloads } from '../protocol/frames.ts';
 import { checkAccess, type Access } from '../services/auth/socket-tokens.ts';
-import { backfill, resync } from '../services/chat/room-sync.ts';
+import { backfill, resync, type BackfillPlace } from '../services/chat/room-sync.ts';
 import { endsAt, userId, type MemberActor, type VisitorActor } from '../services/core/actor.ts';
 import {
   canReceive,
@@ -395,20 +395,18 @@ export class Connection {
   /** Page by page, each only after the one before has left: a long history must not look like a slow reader. */
   async #backfill(room: Room, sinceSeq: number): Promise<void> {
     const { conversationId } = room.subscription;
-    let afterSeq = sinceSeq;
+    let place: BackfillPlace = { conversationId, afterSeq: sinceSeq, sinceSeq, changedAfterSeq: 0 };
     for (;;) {
       await this.revalidate();
       if (this.#closed) return;
-      const from = afterSeq;
-      const page = await this.#options.syncs.readPage(this.#options, () =>
-        backfill(this.#call, { conversationId, afterSeq: from, sinceSeq }),
-      );
+      const from = place;
+      const page = await this.#options.syncs.readPage(this.#options, () => backfill(this.#call, from));
       await this.revalidate();
       if (this.#closed) return;
       room.syncedThrough = page.eventSeq;
       await this.#sendAndWait({ type: 'messages:sync', payload: page.payload });
       if (!page.payload.hasMore) return;
-      afterSeq = page.lastSeq;
+      place = page.next;
     }
   }
 

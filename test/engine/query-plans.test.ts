@@ -254,7 +254,10 @@ describe('the messages of a conversation', () => {
   });
 
   it('are read in their order as far as they are asked for, not sorted as a whole', async () => {
-    const texts = (await queries()).filter((text) => /order by .*seq"?(?: asc| desc)? limit/.test(text));
+    const texts = (await queries())
+      .filter((text) => /order by .*seq"?(?: asc| desc)? limit/.test(text))
+      // Of what was changed the ids alone are put in order.
+      .filter((text) => !text.includes('m.changed_seq > m.seq'));
     expect(texts.length).toBeGreaterThan(8);
     for (const text of texts) expect(planOf(text), text).toContain('MERGE (UNION ALL)');
   });

@@ -80,6 +80,12 @@ export interface MessagesRepository {
   /**
    * Messages up to a position that were edited or deleted after it was written; with notes, also those that were mailed.
    * What was never changed nor mailed is not looked at.
+   * @param page.after only those behind this sequence number, in their order
    */
-  changedSince(conversationId: string, seq: number, notes: boolean): Promise<MessageWithSender[]>;
+  changedSince(
+    conversationId: string,
+    seq: number,
+    notes: boolean,
+    page: { readonly after: number; readonly limit: number },
+  ): Promise<MessageWithSender[]>;
 }

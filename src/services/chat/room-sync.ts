@@ -1,8 +1,9 @@
 // Joining a room: access, and everything that was missed, read so that the live
 // events which follow neither repeat nor skip anything.
 import { sizeLimits } from '../../protocol/codes.ts';
+import type { MessageWithSender } from '../../engine/rows.ts';
 import type { ConversationStatus } from '../../protocol/entities.ts';
-import type { EventPayloads } from '../../protocol/events.ts';
+import type { EventPayloads, SyncMessage } from '../../protocol/events.ts';
 import { accessConversation, findMessage } from '../core/access.ts';
 import { throwServiceError } from '../core/errors.ts';
 import { serializeSyncMessage } from '../core/serializers.ts';
@@ -49,53 +50,90 @@ async function readSnapshot(
   };
 }
 
+/** Where a page of what was missed begins. */
+export interface BackfillPlace {
+  readonly conversationId: string;
+  /** The page begins after this sequence number. */
+  readonly afterSeq: number;
+  /** Where the whole catching up began. */
+  readonly sinceSeq: number;
+  /** Of older messages those behind this sequence number are left, of which is still to say what became. */
+  readonly changedAfterSeq: number;
+}
+
 export interface BackfillPage {
   readonly payload: EventPayloads['messages:sync'];
-  /** Where the next page begins. */
-  readonly lastSeq: number;
+  readonly next: BackfillPlace;
   readonly eventSeq: number;
 }
 
+/** UTF-16 units from which on a frame takes no more: 200 messages may have ten times as many, and edits any number. */
+const manyUnits = 512 * 1_024;
+/** Messages that are read at once. */
+const readAtOnce = 20;
+
 /**
- * One page of missed messages in commit order; the last also says what became of older ones.
- * @param input.afterSeq the page begins after this sequence number
- * @param input.sinceSeq where the whole catching up began
+ * As many messages as one frame takes.
+ * @param read reads some behind a sequence number, in order
+ */
+async function readFrame(
+  after: number,
+  read: (after: number, limit: number) => Promise<MessageWithSender[]>,
+): Promise<{ readonly rows: readonly MessageWithSender[]; readonly hasMore: boolean }> {
+  const rows: MessageWithSender[] = [];
+  let units = 0;
+  for (;;) {
+    const limit = Math.min(readAtOnce, sizeLimits.syncPage - rows.length);
+    const some = await read(rows.at(-1)?.seq ?? after, limit + 1);
+    for (const row of some.slice(0, limit)) {
+      rows.push(row);
+      units += row.content.length + (row.content_html?.length ?? 0);
+    }
+    const hasMore = some.length > limit;
+    if (!hasMore || rows.length === sizeLimits.syncPage || units >= manyUnits) return { rows, hasMore };
+  }
+}
+
+/**
+ * One page of missed messages in commit order. Behind the last of them it says what became of older ones, and goes on with
+ * that on pages without messages where it is long.
  * @throws ServiceError not_found
  */
 async function readBackfillPage(
   tx: ReadTx,
   { actor, service }: ParticipantCall,
-  input: { conversationId: string; afterSeq: number; sinceSeq: number },
+  place: BackfillPlace,
 ): Promise<BackfillPage> {
-  const { conversationId, afterSeq, sinceSeq } = input;
+  const { conversationId, afterSeq, sinceSeq, changedAfterSeq } = place;
+  const { messages } = tx.repositories;
   const conversation = await accessConversation(tx, actor, conversationId);
   const notes = actor.kind === 'member';
-  const rows = await tx.repositories.messages.page({
-    conversationId,
-    notes,
-    order: 'asc',
-    afterSeq,
-    limit: sizeLimits.syncPage + 1,
-    offset: 0,
-  });
-  const hasMore = rows.length > sizeLimits.syncPage;
-  const page = rows.slice(0, sizeLimits.syncPage);
-  const changed = hasMore ? [] : await tx.repositories.messages.changedSince(conversationId, sinceSeq, notes);
+  const page = await readFrame(afterSeq, (after, limit) =>
+    messages.page({ conversationId, notes, order: 'asc', afterSeq: after, limit, offset: 0 }),
+  );
+  const changes = page.hasMore
+    ? null
+    : await readFrame(changedAfterSeq, (after, limit) =>
+        messages.changedSince(conversationId, sinceSeq, notes, { after, limit }),
+      );
+  const serialize = (row: MessageWithSender): SyncMessage => serializeSyncMessage(row, service, notes);
   return {
     payload: {
       conversationId,
-      messages: page.map((row) => serializeSyncMessage(row, service, notes)),
-      hasMore,
-      ...(hasMore
+      messages: page.rows.map(serialize),
+      hasMore: page.hasMore || changes?.hasMore === true,
+      ...(changes === null
         ? {}
         : {
-            edited: changed
-              .filter((row) => row.deleted_at === null)
-              .map((row) => serializeSyncMessage(row, service, notes)),
-            deleted: changed.filter((row) => row.deleted_at !== null).map((row) => row.id),
+            edited: changes.rows.filter((row) => row.deleted_at === null).map(serialize),
+            deleted: changes.rows.filter((row) => row.deleted_at !== null).map((row) => row.id),
           }),
     },
-    lastSeq: page.at(-1)?.seq ?? Math.max(afterSeq, conversation.last_seq),
+    next: {
+      ...place,
+      afterSeq: page.rows.at(-1)?.seq ?? Math.max(afterSeq, conversation.last_seq),
+      changedAfterSeq: changes?.rows.at(-1)?.seq ?? changedAfterSeq,
+    },
     eventSeq: await tx.repositories.events.lastSeq(),
   };
 }
@@ -115,9 +153,6 @@ export function resync(
  * The next page of what was missed.
  * @throws ServiceError not_found
  */
-export function backfill(
-  call: ParticipantCall,
-  input: { conversationId: string; afterSeq: number; sinceSeq: number },
-): Promise<BackfillPage> {
-  return call.service.engine.store.read((tx) => readBackfillPage(tx, call, input)).catch(throwServiceError);
+export function backfill(call: ParticipantCall, place: BackfillPlace): Promise<BackfillPage> {
+  return call.service.engine.store.read((tx) => readBackfillPage(tx, call, place)).catch(throwServiceError);
 }

@@ -284,31 +284,41 @@ const countOfStaff = prepare<Stretch>()((db, p) =>
     )
     .select((e) => e.fn.countAll<number>().as('n')),
 );
-type Changes = { conversation_id: string; seq: number };
+type Changes = { conversation_id: string; seq: number; after: number; limit: number };
 /** As the index of them says it (migrations/0026-changed-messages.ts). */
 const isChangedOrMailed = sql<boolean>`(m.changed_seq > m.seq or m.emailed_at is not null)`;
-const changesUpTo = (db: Builder, p: Changes) =>
-  withSender(db, 'messages')
+const changesUpTo = (db: Pick<Builder, 'selectFrom'>, p: Changes) =>
+  db
+    .selectFrom('messages as m')
+    .select('m.id')
     .where('m.conversation_id', '=', p.conversation_id)
     .where(isChangedOrMailed)
     .where('m.seq', '<=', p.seq)
-    .orderBy('m.seq');
+    .where('m.seq', '>', p.after)
+    .orderBy('m.seq')
+    .limit(p.limit);
+/** Chosen first: to put them in order the database would read the texts of all. */
+const chosenChanges = (db: Builder, chosen: ReturnType<typeof changesUpTo>) =>
+  withSender(db, 'messages').where('m.id', 'in', chosen).orderBy('m.seq');
 const changedForVisitor = prepare<Changes>()((db, p) =>
-  changesUpTo(db, p).where('m.changed_seq', '>', p.seq).where('m.internal', '=', 0),
+  chosenChanges(db, changesUpTo(db, p).where('m.changed_seq', '>', p.seq).where('m.internal', '=', 0)),
 );
 const changedForStaff = prepare<Changes>()((db, p) =>
-  changesUpTo(db, p).where((e) =>
-    e.or([
-      e('m.changed_seq', '>', p.seq),
-      // Of what became of a mail the time alone is kept.
-      e('m.emailed_at', '>=', (known) =>
-        known
-          .selectFrom('ordered_messages as known')
-          .select('known.created_at')
-          .where('known.conversation_id', '=', p.conversation_id)
-          .where('known.seq', '=', p.seq),
-      ),
-    ]),
+  chosenChanges(
+    db,
+    changesUpTo(db, p).where((e) =>
+      e.or([
+        e('m.changed_seq', '>', p.seq),
+        // Of what became of a mail the time alone is kept.
+        e('m.emailed_at', '>=', (known) =>
+          known
+            .selectFrom('ordered_messages as known')
+            .select('known.created_at')
+            .where('known.conversation_id', '=', p.conversation_id)
+            .where('known.seq', '=', p.seq),
+        ),
+      ]),
+    ),
   ),
 );
 
@@ -426,7 +436,16 @@ export function createMessagesRepository(
       const stretch = { conversation_id: conversationId, after: afterSeq, before: beforeSeq };
       return (await first(runner, countOfStaff, stretch))?.n ?? 0;
     },
-    changedSince: (conversationId: string, seq: number, notes: boolean) =>
-      all(runner, notes ? changedForStaff : changedForVisitor, { conversation_id: conversationId, seq }),
+    changedSince: (
+      conversationId: string,
+      seq: number,
+      notes: boolean,
+      page: { readonly after: number; readonly limit: number },
+    ) =>
+      all(runner, notes ? changedForStaff : changedForVisitor, {
+        conversation_id: conversationId,
+        seq,
+        ...page,
+      }),
   };
 }
