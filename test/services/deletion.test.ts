@@ -96,6 +96,50 @@ function later(): void {
 }
 
 describe('of an application', () => {
+  it('hides its conversations from staff at once, in every list and by their ids, and no others', async () => {
+    const spare = createVisitor(app, await createApplication(app, 'acme', 'spare.example'));
+    const left = await createConversation(spare);
+    await createMessage(spare, left, 'parcel of another site');
+    const [row] = await rowsOf(
+      app,
+      'select id, visitor_key from conversations where application_id = ?',
+      acme.application.id,
+    );
+    const gone = String(row?.['id']);
+    const view = await admin.call('POST', '/views', { name: 'Waiting', query: { status: 'pending' } });
+    expect(view.status).toBe(201);
+    const lists = [
+      '',
+      '&status=pending',
+      '&q=parcel',
+      '&sort=oldest',
+      `&applicationId=${acme.application.id}`,
+    ];
+    const found = (query: string): Promise<string[]> =>
+      admin
+        .call('GET', `/conversations?limit=50${query}`)
+        .then(({ body }) => body.conversations.map(({ id }: { id: string }) => id).toSorted());
+    for (const query of lists) expect(await found(query)).toContain(gone);
+    await cutOffApplication();
+    for (const query of lists.slice(0, -1)) expect(await found(query), query).toEqual([left]);
+    for (const query of [...lists.slice(-1), `&visitorOf=${gone}`, `&visitorId=${visitor.id}`])
+      expect(await found(query), query).toEqual([]);
+    expect((await admin.call('GET', '/conversations')).body.total).toBe(1);
+    app.clock.advance(2_000);
+    expect((await admin.call('GET', '/views/counts')).body.counts).toEqual([
+      { id: view.body.view.id, count: 1 },
+    ]);
+    for (const [method, path, body] of [
+      ['GET', ''],
+      ['GET', '/messages'],
+      ['POST', '/accept'],
+      ['POST', '/messages', { content: 'a note', internal: true }],
+      ['GET', '/transcript'],
+    ] as const)
+      expect((await admin.call(method, `/conversations/${gone}${path}`, body)).status, path).toBe(404);
+    expect((await admin.call('POST', `/conversations/${left}/accept`)).status).toBe(200);
+  });
+
   it('goes on by itself, once, under the name of who began it', async () => {
     await cutOffApplication();
     expect(await noted()).toHaveLength(1);

@@ -16,6 +16,8 @@ export interface ConversationFilter {
   /** A member's id, or null for conversations that are assigned to no member. */
   readonly assignedTo?: string | null | undefined;
   readonly applicationId?: string | undefined;
+  /** Applications that are being deleted: none of theirs. Left out: there are none. */
+  readonly goingApplicationIds?: readonly string[] | undefined;
   /** Occurs in the subject, or in the visitor's name or address, whatever the case of ASCII letters … */
   readonly text?: string | undefined;
   /** … or in a message: the conversations that the search index has found for it. */

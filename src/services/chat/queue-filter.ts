@@ -2,6 +2,7 @@
 // conversations, unless the caller searches or looks at one visitor.
 import type { Mode } from '../../protocol/entities.ts';
 import type { ViewQuery } from '../../protocol/queue.ts';
+import { goingApplication } from '../../engine/repositories/meta.ts';
 import type { ConversationFilter } from '../../engine/repositories/conversations.ts';
 import type { MemberCall, ReadTx } from '../service.ts';
 import { tagIdsOf } from './tag-names.ts';
@@ -23,6 +24,8 @@ export async function queueFilter(
   const { organizationId, memberId } = actor;
   const tagIds = await tagIdsOf(tx, organizationId, query.tag ?? []);
   if (tagIds === null) return null;
+  // Their conversations go bit by bit, but are found no more from the beginning on.
+  const going = await tx.repositories.meta.startingWith(goingApplication);
   const { assignedTo, unread, waitingLonger, mode = 'live' } = query;
   return {
     organizationId,
@@ -30,6 +33,9 @@ export async function queueFilter(
     visitorOf: query.visitorOf,
     status: query.status,
     applicationId: query.applicationId,
+    ...(going.length === 0
+      ? {}
+      : { goingApplicationIds: going.map(({ key }) => key.slice(goingApplication.length)) }),
     text: query.q,
     matching,
     assignedTo: assignedTo === 'me' ? memberId : assignedTo === 'none' ? null : assignedTo,

@@ -13,6 +13,7 @@ import type {
 import type { QueueRow } from '../../rows.ts';
 import { bound, containsText, isOneOf, isOneOfNumbers, joined, tagNames, withoutIndex } from '../dialect.ts';
 import { all, builder, first, prepare, type Runner } from '../query.ts';
+import { applicationIsFound } from './found.ts';
 
 function queueBase(filter: ConversationFilter, stretch: QueueStretch) {
   const base = builder
@@ -49,6 +50,8 @@ function queue(filter: ConversationFilter, stretch: QueueStretch) {
   if (filter.assignedTo === null) query = query.where('c.assigned_to', 'is', null);
   else if (filter.assignedTo !== undefined) query = query.where('c.assigned_to', '=', filter.assignedTo);
   if (filter.applicationId !== undefined) query = query.where('c.application_id', '=', filter.applicationId);
+  if (filter.goingApplicationIds !== undefined)
+    query = query.where('c.application_id', 'not in', filter.goingApplicationIds);
   return orderFilters(query, filter, stretch);
 }
 
@@ -135,6 +138,7 @@ function queueRows<DB, TB extends keyof DB>(
       .innerJoin('visitors as v', 'v.id', 'c.visitor_key')
       .innerJoin('applications as a', 'a.id', 'c.application_id')
       .where('c.id', 'in', chosen)
+      .where(applicationIsFound('c.application_id'))
       .leftJoin('members as assignee', 'assignee.id', 'c.assigned_to')
       // The newest message that still exists.
       .leftJoin('messages as m', (join) =>

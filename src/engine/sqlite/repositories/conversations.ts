@@ -6,7 +6,7 @@ import type { ConversationsRepository, ConversationStep } from '../../repositori
 import type { ConversationRow, ConversationWithVisitor } from '../../rows.ts';
 import type { KnownConversation, KnownConversations } from '../known-conversations.ts';
 import { createQueueQueries } from './conversation-queue.ts';
-import { ownerIsFound } from './found.ts';
+import { applicationIsFound, ownerIsFound } from './found.ts';
 import {
   all,
   attempt,
@@ -26,13 +26,16 @@ const withVisitor = (db: Builder) =>
     .innerJoin('visitors', 'visitors.id', 'conversations.visitor_key')
     .selectAll('conversations')
     .select(['visitors.visitor_id', 'visitors.name as visitor_name']);
-const byId = prepare<{ id: string }>()((db, p) => withVisitor(db).where('conversations.id', '=', p.id));
+const oneWithVisitor = (db: Builder, id: string) =>
+  withVisitor(db)
+    .where('conversations.id', '=', id)
+    .where(applicationIsFound('conversations.application_id'));
+const byId = prepare<{ id: string }>()((db, p) => oneWithVisitor(db, p.id));
 /** Where the database answers at once: with SQLite's own key, and the number that stands for it beside the messages. */
 const byIdWithKeys = prepareForSqlite<{ id: string }>()((db, p) =>
-  withVisitor(db)
+  oneWithVisitor(db, p.id)
     .innerJoin('conversation_numbers', 'conversation_numbers.conversation_id', 'conversations.id')
-    .select([sql<number>`conversations.rowid`.as('rowid'), 'conversation_numbers.number'])
-    .where('conversations.id', '=', p.id),
+    .select([sql<number>`conversations.rowid`.as('rowid'), 'conversation_numbers.number']),
 );
 const byIdempotencyKey = prepare<{ visitor_key: string; idempotency_key: string }>()((db, p) =>
   db

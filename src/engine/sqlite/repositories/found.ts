@@ -16,6 +16,7 @@ export const isArriving = sql<boolean>`substr(slug, 1, 1) = ${sql.lit(hiddenMark
 export const ownerIsFound = (owner: string) => sql<boolean>`exists (select 1 from organizations
   where organizations.id = ${sql.ref(owner)} and ${isFound})`;
 
-/** Whether an application is not being deleted. */
-export const isFoundApplication = sql<boolean>`not exists (select 1 from meta
-  where meta.key = ${sql.lit(goingApplication)} || applications.id)`;
+/** Whether an application is not being deleted. @param application the column of its id */
+export const applicationIsFound = (application: string) => sql<boolean>`not exists (select 1 from meta
+  where meta.key = ${sql.lit(goingApplication)} || ${sql.ref(application)})`;
+export const isFoundApplication = applicationIsFound('applications.id');

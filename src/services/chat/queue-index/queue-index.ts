@@ -188,7 +188,8 @@ export class QueueIndex {
 
   /** What a conversation must have, must not have, and of which groups it must have one. */
   #question(filter: ConversationFilter) {
-    const { assignedTo, applicationId, tagIds = [], untagged, snoozed, priorities, channel } = filter;
+    const { assignedTo, applicationId, goingApplicationIds = [], tagIds = [] } = filter;
+    const { untagged, snoozed, priorities, channel } = filter;
     const states = mode.options.flatMap((one) =>
       (filter.mode ?? one) === one ? conversationStatus.options.map((status) => [one, status] as const) : [],
     );
@@ -212,6 +213,7 @@ export class QueueIndex {
       ...(untagged === true ? [having('tagged')] : []),
       ...(snoozed === false ? [having('snoozed')] : []),
       ...(channel === 'chat' ? [having('email')] : []),
+      ...goingApplicationIds.map((id) => having(`application ${id}`)),
     ];
     return { wanted, unwanted, oneOf };
   }
