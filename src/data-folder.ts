@@ -1,8 +1,6 @@
 // A whole data folder, database and secret key together: backing it up, restoring it,
 // looking at it. Knows nothing of organizations, transports or terminals.
-import { randomBytes } from 'node:crypto';
-import { copyFile, chmod, link, mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { hostname } from 'node:os';
+import { copyFile, chmod, link, mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Config } from './config.ts';
 import {
@@ -21,9 +19,11 @@ import {
   nameLockHolder,
   openBackup,
   openConnection,
+  partialEnd,
   prepareFolder,
   reindexDatabase,
   removeBackupFiles,
+  removePartialFiles,
   restoreCopyName,
   restoringEnd,
   sqliteCode,
@@ -75,12 +75,12 @@ export async function backUpDataFolder(
   const key = await loadMasterKey(config.data, config.secretKey);
   const copy = join(config.data, unsealedCopyName);
   for (const path of [target, copy]) await removePartialFiles(path, now);
-  const end = `${hostname()}-${process.pid}-${randomBytes(4).toString('hex')}.partial`;
-  const partial = `${target}.${end}`;
+  const end = partialEnd();
+  const partial = target + end;
   const files = {
     target: partial,
     // Where it is in the clear anyway: the target may lie on a disk that must never see it so.
-    unsealed: `${copy}.${end}`,
+    unsealed: copy + end,
     folder: config.files === null ? filesFolder(config.data) : null,
   };
   try {
@@ -136,40 +136,6 @@ function folderProblem(code: string | undefined, folder: string): string | null 
 /** The file or folder that a system error is about. */
 function pathOf(error: unknown): unknown {
   return error instanceof Error && 'path' in error ? error.path : undefined;
-}
-
-/** A backup that has not written for so long was killed, ms: its process may be of another container of this name. */
-const abandonedAfterMs = 3_600_000;
-
-/**
- * Removes what backups left behind that were killed on this machine: to the same file, and after an hour to any other in its
- * folder, because one that is named by its day is not written again.
- */
-async function removePartialFiles(target: string, now: number): Promise<void> {
-  const folder = dirname(target);
-  const pattern = new RegExp(`^(.+)\\.${escaped(hostname())}-(\\d+)-[0-9a-f]{8}\\.partial`);
-  for (const name of await readdir(folder).catch(() => [])) {
-    const [, of, pid] = pattern.exec(name) ?? [];
-    if (pid === undefined || isAlive(Number(pid))) continue;
-    const path = join(folder, name);
-    const isAbandoned = async (): Promise<boolean> => {
-      const written = (await stat(path).catch(() => null))?.mtimeMs ?? Infinity;
-      return written < now - abandonedAfterMs;
-    };
-    if (of === basename(target) || (await isAbandoned())) await rm(path, { force: true });
-  }
-}
-
-function escaped(text: string): string {
-  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return systemErrorCode(error) === 'EPERM';
-  }
 }
 
 /** Where the files of messages lie, unless they are in a bucket. */

@@ -1,6 +1,6 @@
 // A folder with all organizations of a server: `deskbell export --all` makes it, `deskbell import` takes it in.
 // Holds no rule.
-import { mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { errorCode } from '../net/network-errors.ts';
 import { sizeLimits } from '../protocol/codes.ts';
@@ -10,9 +10,6 @@ import { CommandError, messageOf } from './errors.ts';
 import { readFileLines } from './file-lines.ts';
 import { withLocal } from './local.ts';
 import { writeNew } from './new-file.ts';
-
-/** Behind the name of a file that is not complete. */
-const unfinished = '.part';
 
 /** @throws CommandError for a folder that holds anything but an export that was cut off */
 async function prepareFolder(folder: string, listName: string): Promise<void> {
@@ -28,7 +25,7 @@ async function prepareFolder(folder: string, listName: string): Promise<void> {
   if (names.includes(listName))
     throw new CommandError(`${folder} holds a complete export already. Choose another folder, or remove it.`);
   const strange = names.find(
-    (name) => !/^[a-z0-9-]+\.jsonl(?:\.part)?$/.test(name) && name !== listName + unfinished,
+    (name) => !/^[a-z0-9-]+\.jsonl(?:\..+\.partial)?$/.test(name) && !isPartOf(listName, name),
   );
   if (strange !== undefined)
     throw new CommandError(`${folder} holds ${strange}. Name a folder that is empty, or a new one.`);
@@ -36,14 +33,8 @@ async function prepareFolder(folder: string, listName: string): Promise<void> {
   for (const name of names) await rm(join(folder, name));
 }
 
-/** A file gets its name when it is complete. */
-async function writeWhole<T>(
-  path: string,
-  work: (put: (line: string) => Promise<void>) => Promise<T>,
-): Promise<T> {
-  const value = await writeNew(path + unfinished, work);
-  await rename(path + unfinished, path);
-  return value;
+function isPartOf(file: string, name: string): boolean {
+  return name.startsWith(`${file}.`) && name.endsWith('.partial');
 }
 
 /** Writes every organization into a folder. @throws CommandError, ServiceError */
@@ -53,9 +44,9 @@ export async function exportAll(context: Context, folder: string): Promise<void>
     await prepareFolder(folder, listName);
     const made = await exportInstallation(
       { service, actor: { kind: 'local' }, address: null, contentLimit: sizeLimits.contentRest },
-      (slug, work) => writeWhole(join(folder, fileName(slug)), work),
+      (slug, work) => writeNew(join(folder, fileName(slug)), work),
     );
-    await writeWhole(join(folder, listName), (put) => put(JSON.stringify(made, null, 2)));
+    await writeNew(join(folder, listName), (put) => put(JSON.stringify(made, null, 2)));
     return made;
   });
   const { print } = context;

@@ -1,18 +1,21 @@
-// A file that a command makes: only its owner may read it, and none is left when it fails.
-import { open, rm, type FileHandle } from 'node:fs/promises';
-import { errorCode } from '../net/network-errors.ts';
+// A file that a command makes: only its owner may read it, it gets its name when it is whole, and nothing of it is left when
+// the command fails. What a command left that was killed goes with the next one.
+import { open, rm, stat, type FileHandle } from 'node:fs/promises';
+import { giveName, partialEnd, removePartialFiles } from '../engine/partial-files.ts';
 import { CommandError, messageOf } from './errors.ts';
 
-async function openNew(file: string): Promise<FileHandle> {
+function existsAlready(file: string): CommandError {
+  return new CommandError(`${file} exists already. Choose another file, or remove it.`);
+}
+
+async function openNew(file: string, partial: string): Promise<FileHandle> {
+  if ((await stat(file).catch(() => null)) !== null) throw existsAlready(file);
+  await removePartialFiles(file, Date.now());
   try {
-    return await open(file, 'wx', 0o600);
+    return await open(partial, 'wx', 0o600);
   } catch (error) {
-    throw new CommandError(
-      errorCode(error) === 'EEXIST'
-        ? `${file} exists already. Choose another file, or remove it.`
-        : `${file} can't be written: ${messageOf(error)}.`,
-      { cause: error },
-    );
+    const why = messageOf(error).replaceAll(partial, file);
+    throw new CommandError(`${file} can't be written: ${why}.`, { cause: error });
   }
 }
 
@@ -39,7 +42,8 @@ export async function writeNew<T>(
   file: string,
   work: (put: (line: string) => Promise<void>) => Promise<T>,
 ): Promise<T> {
-  const handle = await openNew(file);
+  const partial = file + partialEnd();
+  const handle = await openNew(file, partial);
   try {
     let waiting = '';
     const value = await work(async (line) => {
@@ -51,10 +55,10 @@ export async function writeNew<T>(
     await append(handle, file, waiting);
     await handle.sync();
     await handle.close();
+    if (!(await giveName(partial, file))) throw existsAlready(file);
     return value;
-  } catch (error) {
+  } finally {
     await handle.close();
-    await rm(file, { force: true });
-    throw error;
+    await rm(partial, { force: true });
   }
 }

@@ -47,7 +47,7 @@ export { errorMessage, systemErrorCode } from './file-errors.ts';
 export { EngineError } from './open-errors.ts';
 export { openConnection, sqliteCode } from './sqlite/connection.ts';
 export { restoreCopyName, restoringEnd, unsealedCopyName } from './sqlite/copies.ts';
-export { giveName } from './sqlite/database-file.ts';
+export { giveName, partialEnd, removePartialFiles } from './partial-files.ts';
 export { hasReserve, reserveBytes } from './sqlite/disk-reserve.ts';
 export { inspectDatabase, readMetaValue, type DatabaseReport } from './sqlite/inspect.ts';
 export { reindexDatabase } from './sqlite/reindex.ts';

@@ -100,6 +100,11 @@ const WALLS: readonly Wall[] = [
   },
   { folder: 'src/engine/rows.ts', own: [], types: ['src/protocol/'], packages: [] },
   { folder: 'src/engine/clock.ts', own: [], types: ['src/engine/engine.ts'], packages: ['node:'] },
+  {
+    folder: 'src/engine/partial-files.ts',
+    own: ['src/engine/file-errors.ts'],
+    packages: ['node:'],
+  },
   // The one switch: the only file that knows which engines there are.
   {
     folder: 'src/engine/open-engine.ts',
@@ -112,6 +117,7 @@ const WALLS: readonly Wall[] = [
     own: [
       'src/engine/sqlite/',
       'src/engine/file-errors.ts',
+      'src/engine/partial-files.ts',
       'src/engine/object-path.ts',
       'src/engine/histogram.ts',
       'src/engine/configuration-history.ts',
@@ -223,8 +229,9 @@ const WALLS: readonly Wall[] = [
       // The description of the API is made from the contract; the command prints what the server serves.
       'src/http/openapi.ts',
       'src/engine/open-engine.ts',
-      // It loads nothing, so that it is there before any command is chosen.
+      // They load nothing, so that they are there before any command is chosen.
       'src/engine/file-errors.ts',
+      'src/engine/partial-files.ts',
       'package.json',
     ],
     types: ['src/engine/engine.ts', 'src/engine/rows.ts'],

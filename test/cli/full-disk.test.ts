@@ -74,6 +74,29 @@ describe('a file that a command makes', () => {
       ),
     });
     expect(await sizeOf(file)).toBeNull();
+    expect((await readdir(folder)).filter((name) => name.startsWith('cut'))).toEqual([]);
+  });
+
+  it('has its name only when it is whole: what is killed leaves none, and the next one takes away what it left', async () => {
+    const file = join(folder, 'killed');
+    const left = (): Promise<string[]> =>
+      readdir(folder).then((names) => names.filter((name) => name.startsWith('killed')));
+    const dying = `
+      const { writeNew } = await import(process.argv[1]);
+      await writeNew(process.argv[2], async (put) => {
+        for (let at = 0; at < 600; at += 1) await put('x'.repeat(1023));
+        process.kill(process.pid, 'SIGKILL');
+        await new Promise(() => setInterval(() => 0, 1_000));
+      });`;
+    const modules = ['--input-type=module', '-e', dying, join(repository, 'src/cli/new-file.ts'), file];
+    await new Running(process.execPath, modules, { env: cleanEnvironment() }).ended;
+    expect(await left()).toEqual([expect.stringMatching(/^killed\..+\.partial$/)]);
+    expect(await write(file, 3)).toMatchObject({ code: 0, stderr: '' });
+    expect(await left()).toEqual(['killed']);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    // One that is there already is left as it is.
+    expect(await write(file, 4)).toMatchObject({ code: 1, stderr: expect.stringMatching(/exists already/) });
+    expect([await sizeOf(file), await left()]).toEqual([3 * 1024, ['killed']]);
   });
 });
 

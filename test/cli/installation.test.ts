@@ -219,7 +219,7 @@ describe('all organizations', () => {
     await rm(join(copy, 'installation.json'));
     await refused(copy, /cut off. Repeat the export. Nothing was changed/);
     // The export goes on with such a folder, and with no other.
-    await writeFile(join(copy, 'beta.jsonl.part'), '');
+    await writeFile(join(copy, 'beta.jsonl.machine-1-0badcafe.partial'), '');
     await exportTo(source, copy);
     expect((await readdir(copy)).toSorted()).toEqual(['acme.jsonl', 'beta.jsonl', 'installation.json']);
     // Beside a file that was damaged, the whole ones are not imported either.

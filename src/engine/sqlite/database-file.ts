@@ -1,9 +1,9 @@
 // The database's file: made whole under its name or not at all, and refused where it can't be what was stored.
 // Knows no schema and no row.
 import { randomBytes } from 'node:crypto';
-import { link, open, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
+import { open, readdir, realpath, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { systemErrorCode } from '../file-errors.ts';
+import { giveName } from '../partial-files.ts';
 import { openConnection, type Connection } from './connection.ts';
 
 /** A database that is being made has its name with this behind it. */
@@ -38,21 +38,6 @@ export async function createDatabaseFile(
   } finally {
     await folder.close();
   }
-}
-
-/**
- * Gives a file that is complete its name. A link never replaces the file of a process that was faster, as a rename would.
- * @returns false where there is a file of this name already
- */
-export async function giveName(draft: string, file: string): Promise<boolean> {
-  try {
-    await link(draft, file);
-  } catch (error) {
-    if (systemErrorCode(error) === 'EEXIST') return false;
-    // A file system without hard links.
-    await rename(draft, file);
-  }
-  return true;
 }
 
 /** The folder in which the file itself lies, past symbolic links; its own where there is none yet. */
