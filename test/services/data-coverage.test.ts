@@ -109,7 +109,7 @@ const stays: Readonly<Record<string, string>> = {
   invitations: 'digests under the key of this server',
   push_devices: 'browsers subscribe to one server',
   address_blocks: 'digests under the key of this server',
-  mail_addresses: 'digests under the key of this server',
+  mail_addresses: 'digests under the key of this server; what they say goes with the visitors',
   mail_keys: 'digests under the key of this server',
   mail_settings: 'the mail server is set anew, with its password',
   events: 'the log of this server',

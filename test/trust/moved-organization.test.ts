@@ -1,10 +1,12 @@
-// Owns: what of signing in and blocking goes with an organization to another server: the second factor and the block of
-// a visitor do, with their secrets sealed anew; recovery codes, tokens, sessions and blocks of addresses do not.
+// Owns: what of signing in, blocking and mails goes with an organization to another server: the second factor, the block of
+// a visitor and whether their address wants mails do, with their secrets sealed anew; recovery codes, tokens, sessions and
+// blocks of addresses do not.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { sizeLimits } from '../../src/protocol/codes.ts';
 import { totpCode, totpStep } from '../../src/services/auth/totp.ts';
 import { exportOrganization } from '../../src/services/data/export.ts';
 import { importOrganization } from '../../src/services/data/import.ts';
+import { markAddress, refusesMail } from '../../src/services/mail/mail-addresses.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { request, type Reply } from '../helpers/client.ts';
 import { rowsOf } from '../helpers/database.ts';
@@ -13,6 +15,7 @@ import {
   createMember,
   createOrganization,
   createVisitor,
+  createVisitorByKey,
   memberPassword,
 } from '../helpers/fixtures.ts';
 
@@ -73,4 +76,35 @@ it('a member shows the same second factor there, and a blocked visitor stays blo
   expect((await createVisitor(to, application).call('GET', '/visitor')).status).toBe(200);
   for (const table of ['recovery_codes', 'sign_in_tickets', 'address_blocks'])
     expect(await rowsOf(to, `select * from ${table}`), table).toEqual([]);
+});
+
+it('who wants no mails gets none from there either, whatever the letter case, and others do', async () => {
+  const { id, application } = await createOrganization(from, 'acme');
+  const named = async (email: string): Promise<void> => {
+    await createVisitorByKey(from, application).call('PUT', '/visitor', { email });
+  };
+  for (const email of ['Stopped@example.net', 'bounced@example.net', 'open@example.net']) await named(email);
+  const { service } = from;
+  const since = service.engine.clock.now();
+  await service.engine.store.write({ organization: id }, async (tx) => {
+    await markAddress(tx, service, id, 'stopped@example.net', 'stopped');
+    await markAddress(tx, service, id, 'bounced@example.net', 'bounced');
+    await markAddress(tx, service, id, 'gone@example.net', 'stopped');
+  });
+  const lines: string[] = [];
+  await exportOrganization(callOf(from), 'acme', async (line) => void lines.push(line));
+  to.clock.advance(86_400_000);
+  await importOrganization(callOf(to), async function* read() {
+    yield* lines;
+  });
+  const refused = (email: string): Promise<string | null> =>
+    to.service.engine.store.read((tx) => refusesMail(tx, to.service, id, email));
+  expect(await refused('stopped@example.net')).toMatch(/wants no mails/);
+  expect(await refused('bounced@example.net')).toMatch(/came back/);
+  expect(await refused('open@example.net')).toBeNull();
+  const noted = await rowsOf(to, 'select state, created_at from mail_addresses order by state');
+  expect(noted).toEqual([
+    { state: 'bounced', created_at: since },
+    { state: 'stopped', created_at: since },
+  ]);
 });

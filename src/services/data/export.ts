@@ -7,6 +7,7 @@ import { audit } from '../core/audit.ts';
 import { ServiceError } from '../core/errors.ts';
 import { isoTime } from '../core/serializers.ts';
 import type { OwnerCall, ReadTx, Service } from '../service.ts';
+import { readAddress } from '../mail/mail-addresses.ts';
 import { exportBytes } from './file-bytes.ts';
 import {
   format,
@@ -62,7 +63,7 @@ export async function exportOrganization(
           after,
           pageRows,
         );
-        for (const row of page.rows) rows += await exportRow(service, table, row, id, put);
+        for (const row of page.rows) rows += await exportRow(tx, service, table, row, put, id);
         after = page.next;
         if (after === null) break;
       }
@@ -97,13 +98,15 @@ async function assertWhole(
 
 /** Writes a row; that of a file with its bytes behind it, or not at all where they are lost. @returns how many lines */
 async function exportRow(
+  tx: ReadTx,
   service: Service,
   table: ExportedTable,
   row: AnyRow,
-  organizationId: string,
   put: (value: object) => Promise<void>,
+  organizationId: string,
 ): Promise<number> {
-  const line = { table: table.name, row: unsealRow(service, table, row, organizationId) };
+  const whole = table.name === 'visitors' ? await withoutMail(tx, service, row, organizationId) : row;
+  const line = { table: table.name, row: unsealRow(service, table, whole, organizationId) };
   if (table.name !== 'files') {
     await put(line);
     return 1;
@@ -115,6 +118,20 @@ async function exportRow(
     lines += (lines === 0 ? 1 : 0) + (bytes.length > 0 ? 1 : 0);
   });
   return lines;
+}
+
+/** A visitor's row, which says as well where their address takes no mails. */
+async function withoutMail(
+  tx: ReadTx,
+  service: Service,
+  row: AnyRow,
+  organizationId: string,
+): Promise<AnyRow> {
+  const { email } = row;
+  const found = typeof email === 'string' ? await readAddress(tx, service, organizationId, email) : undefined;
+  return found === undefined
+    ? row
+    : { ...row, no_mail: { state: found.state, created_at: found.created_at } };
 }
 
 function unsealRow({ secrets }: Service, table: ExportedTable, row: AnyRow, organizationId: string): AnyRow {

@@ -30,6 +30,7 @@ import {
   type Lines,
   type VerifiedFile,
 } from './organization-file.ts';
+import { markAddress } from '../mail/mail-addresses.ts';
 import { assertInboxFree } from '../mail/mail-settings.ts';
 import { escalationWithout } from '../notifications/escalation-steps.ts';
 import { readSettings } from '../tenants/settings.ts';
@@ -288,6 +289,14 @@ async function insertRow(
       'conflict',
       `A row of the file is here already (${table.name}, line ${number}). Nothing was changed.`,
     );
+  if (table.name === 'visitors') await noteNoMail(tx, state, row);
+}
+
+/** Who wants no mails of the organization gets none from here either. */
+async function noteNoMail(tx: Tx, { service, schemas, organizationId }: Import, row: AnyRow): Promise<void> {
+  const { email, no_mail: noted } = schemas.visitors.parse(row);
+  if (email === null || noted === undefined) return;
+  await markAddress(tx, service, organizationId, email, noted.state, noted.created_at);
 }
 
 /** Seals the secrets of a row under this server's key. */

@@ -47,7 +47,8 @@ export interface FileRows {
   tags: rows.TagRow;
   views: rows.ViewRow;
   webhooks: Omit<rows.WebhookRow, 'sealed'> & { sealed: string };
-  visitors: rows.VisitorRow;
+  /** `no_mail`: their address takes no mails, since when and why. It stands here because another server knows it by another digest. */
+  visitors: rows.VisitorRow & { no_mail?: Pick<rows.MailAddressRow, 'state' | 'created_at'> | undefined };
   visitor_blocks: rows.VisitorBlockRow;
   conversations: rows.ConversationRow;
   conversation_tags: rows.ConversationTagRow;
@@ -170,6 +171,7 @@ export function createFileSchemas(service: Service): FileSchemas {
         .regex(/^(?:(?:name|email|attributes)(?:,(?!$)|$))*$/, 'names no fields of a visitor'),
       attributes: json(entity.attributes),
       address_digest: z.null(),
+      no_mail: z.strictObject({ state: z.enum(['stopped', 'bounced']), created_at: past }).optional(),
     }),
     visitor_blocks: z.strictObject({
       ...owned,

@@ -1,4 +1,5 @@
 // Addresses that take no mails: because a person said so, or because mails came back. Only a keyed digest is kept.
+import type { MailAddressRow } from '../../engine/rows.ts';
 import type { ReadTx, Service, Tx } from '../service.ts';
 
 /** For how long an address from which mails came back is left alone. */
@@ -55,22 +56,29 @@ export async function wantsNoMail(
   return (await readAddress(tx, service, organizationId, address))?.state === 'stopped';
 }
 
-function readAddress({ repositories }: ReadTx, service: Service, organizationId: string, address: string) {
+/** What is noted of an address that takes no mails, or took none for a while; undefined: nothing. */
+export function readAddress(
+  { repositories }: ReadTx,
+  service: Service,
+  organizationId: string,
+  address: string,
+): Promise<MailAddressRow | undefined> {
   return repositories.mail.address(organizationId, mailAddressDigest(service, organizationId, address));
 }
 
-/** Notes that an address takes no mails. */
+/** Notes that an address takes no mails. @param at since when, ms */
 export async function markAddress(
   tx: Tx,
   service: Service,
   organizationId: string,
   address: string,
-  state: 'stopped' | 'bounced',
+  state: MailAddressRow['state'],
+  at: number = service.engine.clock.now(),
 ): Promise<void> {
   await tx.repositories.mail.putAddress({
     organization_id: organizationId,
     digest: mailAddressDigest(service, organizationId, address),
     state,
-    created_at: service.engine.clock.now(),
+    created_at: at,
   });
 }

@@ -60,7 +60,7 @@ export const exportedTables: readonly ExportedTable[] = [
 
 /**
  * Tables that stay, each for a reason: facts of one server, its log and what follows it, sessions and links that its
- * key has signed, and an index that the other server makes anew.
+ * key has signed or digested, and an index that the other server makes anew.
  */
 export const stayingTables: readonly string[] = [
   'meta',
