@@ -11,7 +11,7 @@ import type { SdkError, SdkErrorCode } from '../sdk/types.ts';
 import { shellWord, type Context } from './context.ts';
 import { openCredentials, type Credentials, type SignIn } from './credentials.ts';
 import { CommandError, UsageError } from './errors.ts';
-import { isAnswerOf, strangeAnswer } from './server-answer.ts';
+import { isAnswerOf, otherAnswer, otherVersion } from './server-answer.ts';
 import { serverEnvironment } from './server-environment.ts';
 
 /** Where the server is, and which organization; what is left out is the saved session that was used last. */
@@ -125,7 +125,7 @@ export function createCaller(url: string, token: string | null, retries = 2): Re
       retries_: retries,
       ...(body !== undefined && { body }),
     });
-    if (!(await isAnswerOf(method, path, answer))) throw strangeAnswer(200);
+    if (!(await isAnswerOf(method, path, answer))) throw await otherAnswer(url, 200);
     return answer;
   };
 }
@@ -183,6 +183,9 @@ export function toCommandError(
         cause: error,
       },
     );
+  // What this command asks for came with a later version than the server's.
+  if (status === 404 && message.startsWith('No such path.'))
+    return new CommandError(otherVersion(url), { cause: error });
   if (code === 'bad_request') return new UsageError(message, { cause: error });
   const list = lists.find(([form]) => form.test(message));
   if (list !== undefined)

@@ -8,7 +8,7 @@ import type { Context } from './context.ts';
 import { CommandError } from './errors.ts';
 import type { Prompt } from './prompt.ts';
 import { tokenCommand } from './remote.ts';
-import { isAnswerOf, readJson, strangeAnswer } from './server-answer.ts';
+import { isAnswerOf, otherAnswer, readJson } from './server-answer.ts';
 
 export type NewSession = StaffSession & {
   readonly token: string;
@@ -59,7 +59,7 @@ async function post<T>(url: string, path: string, body: object): Promise<T> {
   const said = Object.keys(answer).length > 0;
   if (status === 201 && said) {
     if (await isAnswerOf('POST', path, answer)) return answer as T;
-    throw strangeAnswer(status);
+    throw await otherAnswer(url, status);
   }
   if (answer['error'] === 'second_factor' && Array.isArray(answer['methods'])) return answer as T;
   const { error = 'unknown', message = `HTTP ${status}` } = answer;

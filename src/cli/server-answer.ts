@@ -1,8 +1,12 @@
 // What a server says to a command, in bounds and of the form that the contract gives it: whatever answers at an address that
 // a person has typed may be anything.
+import manifest from '../../package.json' with { type: 'json' };
+import { CommandError } from './errors.ts';
 import { sdkError } from '../sdk/error.ts';
 import type { SdkError } from '../sdk/types.ts';
 
+/** For so long a server's description of itself is waited for. */
+const describeMs = 10_000;
 /** The longest list with the longest texts, and as much again. */
 const maxAnswerBytes = 67_108_864;
 const maxRefusalBytes = 65_536;
@@ -85,6 +89,30 @@ export async function isAnswerOf(method: string, path: string, answer: unknown):
     checked.success ||
     checked.error.issues.every(({ code, path: at }) => at.length > 1 || code === 'invalid_union')
   );
+}
+
+/**
+ * The error of an answer that has not the fields that an operation answers. A Deskbell of another version describes itself
+ * all the same: the person at the command is to hear that, and not that there is none.
+ */
+export async function otherAnswer(url: string, status: number): Promise<SdkError | CommandError> {
+  return (await describesItself(url)) ? new CommandError(otherVersion(url)) : strangeAnswer(status);
+}
+
+/** What is said of a server that answers otherwise than this version knows. */
+export function otherVersion(url: string): string {
+  return `The Deskbell at ${url} is older or newer than this command (${manifest.version}), and answers this otherwise. Bring both to the same version, or use the command of the server's.`;
+}
+
+async function describesItself(url: string): Promise<boolean> {
+  try {
+    const signal = AbortSignal.timeout(describeMs);
+    const said = await readJson(await fetch(new URL('/openapi.json', url), { redirect: 'manual', signal }));
+    const info = typeof said === 'object' && said !== null && 'info' in said ? said.info : null;
+    return typeof info === 'object' && info !== null && 'title' in info && info.title === 'Deskbell';
+  } catch {
+    return false;
+  }
 }
 
 /** How many words of a route are in a path that it fits; null: it does not fit. */

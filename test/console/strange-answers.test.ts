@@ -12,14 +12,14 @@ import { inProcess } from '../helpers/cli.ts';
 let folder: string;
 let server: Server;
 let url: string;
-let answer: (response: ServerResponse, method: string) => void;
+let answer: (response: ServerResponse, method: string, path: string) => void;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'deskbell-strange-'));
   vi.stubEnv('DESKBELL_CONFIG', folder);
   vi.stubEnv('DESKBELL_DATA', join(folder, 'no-data'));
   server = createServer((request, response) => {
-    request.resume().on('end', () => answer(response, request.method ?? ''));
+    request.resume().on('end', () => answer(response, request.method ?? '', request.url ?? ''));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -160,4 +160,26 @@ it('an answer without end is read no further than the longest there is', async (
     stderr: expect.stringContaining(`What answers at ${url} (HTTP 200) is no Deskbell.`),
   });
   expect(written).toBeLessThan(200 * 1_048_576);
+});
+
+it('a Deskbell of another version is named as one', async () => {
+  const json = (response: ServerResponse, status: number, body: object): void => {
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  };
+  const older = `The Deskbell at ${url} is older or newer than this command (`;
+  const outcome = { code: 1, stdout: '', stderr: expect.stringContaining(older) };
+  // A field of the list that this version knows is not there yet, or not any more.
+  answer = (response, _method, path) =>
+    path === '/openapi.json'
+      ? json(response, 200, { openapi: '3.1.0', info: { title: 'Deskbell', version: '1' } })
+      : json(response, 200, { conversations: [], limit: 20, offset: 0 });
+  expect(await inProcess(['inbox', '--json'])).toEqual(outcome);
+  // Another thing that describes itself is none.
+  answer = (response, _method, path) =>
+    json(response, 200, path === '/openapi.json' ? { info: { title: 'Shop' } } : { conversations: [] });
+  expect((await inProcess(['inbox', '--json'])).stderr).toContain('is no Deskbell');
+  // What the command asks for is not there at all.
+  const error = { error: 'not_found', message: 'No such path. The API lives below /api/v1.' };
+  answer = (response) => json(response, 404, error);
+  expect(await inProcess(['tags', 'list'])).toEqual(outcome);
 });
