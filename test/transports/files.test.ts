@@ -433,9 +433,12 @@ describe('limits', () => {
     expect((await uploadFile(app, guest, Buffer.alloc(0))).status).toBe(400);
     const packed = await uploadFile(app, guest, text(), { headers: { 'content-encoding': 'gzip' } });
     expect(packed.status).toBe(415);
+    // Which says that it is not compressed.
+    const plain = await uploadFile(app, guest, text(), { headers: { 'content-encoding': 'Identity' } });
+    expect(plain.status).toBe(201);
     expect((await uploadFile(app, guest, large.subarray(0, fileLimits.visitorBytes))).status).toBe(201);
     expect((await uploadFile(app, member, large)).status).toBe(201);
-    expect(await storedObjects(app)).toHaveLength(before.length + 2);
+    expect(await storedObjects(app)).toHaveLength(before.length + 3);
     expect(await readdir(join(app.folder, 'files', 'incoming'))).toEqual([]);
   });
 

@@ -87,6 +87,13 @@ describe('a file becomes a document:', () => {
     ).toBe('unchanged');
   });
 
+  it('also one that says that it is not compressed', async () => {
+    const headers = { 'content-encoding': 'identity' };
+    expect((await upload('Some text.', { type: 'text/plain', source: 'plain.txt', headers })).status).toBe(
+      201,
+    );
+  });
+
   it('also one that is far larger than a JSON body may be', async () => {
     const long = Array.from({ length: 3_000 }, (_, at) => `Paragraph ${at} says something of its own.`).join(
       '\n\n',

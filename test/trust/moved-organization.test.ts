@@ -1,6 +1,7 @@
 // Owns: what of signing in, blocking and mails goes with an organization to another server: the second factor, the block of
 // a visitor and whether their address wants mails do, with their secrets sealed anew; recovery codes, tokens, sessions and
 // blocks of addresses do not.
+import { hash, randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { sizeLimits } from '../../src/protocol/codes.ts';
 import { totpCode, totpStep } from '../../src/services/auth/totp.ts';
@@ -106,5 +107,49 @@ it('who wants no mails gets none from there either, whatever the letter case, an
   expect(noted).toEqual([
     { state: 'bounced', created_at: since },
     { state: 'stopped', created_at: since },
+  ]);
+});
+
+it('a second factor that could not have been made here is refused, and nothing is taken in', async () => {
+  await createOrganization(from, 'acme');
+  const ann = await createMember(from, 'acme', 'admin', 'Ann');
+  await ann.call('POST', '/me/totp', { password: memberPassword });
+  await rowsOf(
+    from,
+    `insert into member_passkeys (id, organization_id, member_id, name, credential_id, public_key, counter, transports, created_at)
+     select ?, organization_id, id, 'key', 'Y3JlZGVudGlhbA', 'a2V5', 0, 'usb nfc', 0 from members where id = ?`,
+    randomUUID(),
+    ann.id,
+  );
+  const lines: string[] = [];
+  await exportOrganization(callOf(from), 'acme', async (line) => void lines.push(line));
+  /** Takes the file in, as a forger would have written it. */
+  const taken = async (table: string, changed: object): Promise<unknown> => {
+    const body = lines.slice(0, -1).map((line) => {
+      const value = JSON.parse(line) as { table?: string; row: object };
+      return value.table === table ? JSON.stringify({ table, row: { ...value.row, ...changed } }) : line;
+    });
+    const sha256 = hash('sha256', body.map((line) => `${line}\n`).join(''), 'hex');
+    return importOrganization(callOf(to), async function* read() {
+      yield* body;
+      yield JSON.stringify({ end: true, rows: body.length - 1, sha256 });
+    });
+  };
+  for (const [table, changed, why] of [
+    ['member_totp', { sealed: 'no secret' }, 'column sealed: is no secret of an authenticator'],
+    ['member_totp', { sealed: 'A'.repeat(31) }, 'column sealed'],
+    ['member_passkeys', { transports: 'usb;nfc' }, 'column transports: names no way to an authenticator'],
+    ['member_passkeys', { transports: 'a'.repeat(401) }, 'column transports'],
+    ['member_passkeys', { counter: -1 }, 'column counter'],
+    ['member_passkeys', { counter: 2 ** 32 }, 'column counter'],
+    ['member_passkeys', { public_key: 'not base64url!' }, 'column public_key'],
+    ['member_passkeys', { member_id: randomUUID() }, 'belongs to no row of members'],
+  ] as const) {
+    await expect(taken(table, changed), why).rejects.toThrow(`(${table}) ${why}`);
+    expect(await rowsOf(to, 'select id from organizations')).toEqual([]);
+  }
+  await taken('member_passkeys', { counter: 2 ** 32 - 1 });
+  expect(await rowsOf(to, 'select member_id, transports from member_passkeys')).toEqual([
+    { member_id: ann.id, transports: 'usb nfc' },
   ]);
 });

@@ -128,6 +128,26 @@ describe('the conversations of a member', () => {
     expect(released).toHaveLength(230);
   });
 
+  it('go back, the first of them, in the commit that ends the rights of the member', async () => {
+    for (const end of [
+      ({ id }: TestMember) => disable(id),
+      ({ id }: TestMember) => app.local('members.remove', { memberId: id }),
+    ]) {
+      const member = await aBusyMember(60);
+      const { store } = app.service.engine;
+      const write = store.write.bind(store);
+      const left: number[] = [];
+      vi.spyOn(store, 'write').mockImplementation(async (scope, some) => {
+        const done = await write(scope, some);
+        left.push(await held(member));
+        return done;
+      });
+      await end(member);
+      vi.restoreAllMocks();
+      expect([left[0], left.at(-1)]).toEqual([10, 0]);
+    }
+  });
+
   it('go back to the queue a part at a time when the member is removed, who is removed then', async () => {
     const member = await aBusyMember(230);
     const admin = await createMember(app, 'acme', 'admin');
