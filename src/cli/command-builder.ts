@@ -44,12 +44,18 @@ export function addHelpCommand(program: Command): void {
 
 /** Says which commands there are when the one typed is missing or unknown. */
 export function requireSubcommand(group: Command): Command {
-  // Taken as an argument, without a description and so not in the help: excess arguments would be allowed below, too.
-  return group.argument('[command...]').action(() => {
-    const [typed] = group.args;
-    if (typed !== undefined) throw unknownCommand(group, typed);
-    throw new UsageError(`${commandPath(group)} needs a command: ${visibleNames(group)}.`);
-  });
+  // Taken as an argument, without a description and so not in the help: excess arguments would be allowed below, too. Options
+  // as well: of a command that there is not, its options are no mistake of their own.
+  return group
+    .argument('[command...]')
+    .allowUnknownOption()
+    .action(() => {
+      const [typed] = group.args;
+      if (typed === undefined)
+        throw new UsageError(`${commandPath(group)} needs a command: ${visibleNames(group)}.`);
+      if (!typed.startsWith('-')) throw unknownCommand(group, typed);
+      throw new UsageError(`Unknown option '${typed}'. See: ${commandPath(group)} --help`);
+    });
 }
 
 /** A command that only holds others. */
