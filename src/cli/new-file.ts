@@ -1,7 +1,9 @@
 // A file that a command makes: only its owner may read it, it gets its name when it is whole, and nothing of it is left when
 // the command fails. What a command left that was killed goes with the next one.
 import { open, rm, stat, type FileHandle } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import { giveName, partialEnd, removePartialFiles } from '../engine/partial-files.ts';
+import { errorCode } from '../net/network-errors.ts';
 import { CommandError, messageOf } from './errors.ts';
 
 function existsAlready(file: string): CommandError {
@@ -14,6 +16,10 @@ async function openNew(file: string, partial: string): Promise<FileHandle> {
   try {
     return await open(partial, 'wx', 0o600);
   } catch (error) {
+    if (errorCode(error) === 'ENOENT')
+      throw new CommandError(`There is no folder ${dirname(resolve(file))}. Make it, or choose another.`, {
+        cause: error,
+      });
     const why = messageOf(error).replaceAll(partial, file);
     throw new CommandError(`${file} can't be written: ${why}.`, { cause: error });
   }

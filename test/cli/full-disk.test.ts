@@ -64,6 +64,14 @@ describe('a file that a command makes', () => {
     expect(await sizeOf(file)).toBe(room);
   });
 
+  it('is not made where there is no folder for it, and the folder is named', async () => {
+    const none = join(folder, 'none');
+    expect(await write(join(none, 'file'), 1)).toMatchObject({
+      code: 1,
+      stderr: `There is no folder ${none}. Make it, or choose another.\n`,
+    });
+  });
+
   // One and three writes: the last one is what would look complete.
   it.each([room / 1024 + 1, 600])('is not left where a part has none: %i lines', async (lines) => {
     const file = join(folder, 'cut');
