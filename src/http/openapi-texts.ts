@@ -99,7 +99,7 @@ export const serverFrameTexts: Readonly<Record<EventType | 'pong', string>> = {
     '`tag`, `renamed`: a tag has another name, or with `null` is gone from every conversation; to staff.',
   'room:joined': '`conversationId`, `status`, `lastMessageId`: from here on it is live.',
   'messages:sync':
-    '`conversationId`, `messages` (each as in `message:new`, with `editedAt` and without `conversationId`), `hasMore`; the last one also `edited` (such messages) and `deleted` (ids).',
+    '`conversationId`, `messages` (each as in `message:new`, with `editedAt` and without `conversationId`), `hasMore`; behind the last message also `edited` (such messages) and `deleted` (ids).',
   'notification:new':
     '`event` (`mention`, `assigned`, `due`, `waiting`, `test`), `conversationId`, `messageId`, `name`, `minutes`: something that the other events do not tell; to the one member whom it concerns.',
   'notification:cleared':

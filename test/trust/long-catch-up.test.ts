@@ -11,6 +11,7 @@ import {
   createOrganization,
   createVisitor,
   type TestClient,
+  type TestOrganization,
 } from '../helpers/fixtures.ts';
 
 const count = 150;
@@ -19,6 +20,7 @@ const length = 10_000;
 const mostOfFrame = 512 * 1_024 + 20 * length;
 
 let app: TestApp;
+let acme: TestOrganization;
 let visitor: TestClient;
 let operator: TestClient;
 let conversationId: string;
@@ -26,26 +28,31 @@ let ids: string[];
 
 beforeAll(async () => {
   app = await startApp();
-  const acme = await createOrganization(app, 'acme');
+  acme = await createOrganization(app, 'acme');
   operator = await createMember(app, 'acme');
   visitor = createVisitor(app, acme.application);
   conversationId = await createConversation(visitor);
   const first = await createMessage(visitor, conversationId, 'first');
-  ids = await app.service.engine.store.write({ organization: acme.id }, async ({ repositories }) => {
-    const stored = await repositories.messages.byId(first);
+  ids = await append(acme.id, first, count, length);
+});
+afterAll(() => app.stop());
+
+/** Messages like another, behind it. @returns the ids, that of the other first */
+function append(organization: string, like: string, many: number, units: number): Promise<string[]> {
+  return app.service.engine.store.write({ organization }, async ({ repositories }) => {
+    const stored = await repositories.messages.byId(like);
     if (stored === undefined) throw new Error('the first message is missing');
     const { visitor_name: _visitor, member_name: _member, ...row } = stored;
-    const made = [first];
-    for (let at = 0; at < count; at += 1) {
+    const made = [like];
+    for (let at = 0; at < many; at += 1) {
       const id = app.clock.newId();
       made.push(id);
-      const content = String(at % 10).repeat(length);
+      const content = String(at % 10).repeat(units);
       await repositories.messages.append({ ...row, id, content, client_message_id: null }, 'visitor');
     }
     return made;
   });
-});
-afterAll(() => app.stop());
+}
 
 interface Sync {
   readonly messages: readonly { id: string; content: string }[];
@@ -55,8 +62,12 @@ interface Sync {
 }
 
 /** What catching up from a message brings, frame by frame. */
-async function catchUp(socket: TestSocket, lastMessageId: string): Promise<Sync[]> {
-  socket.send('room:join', { conversationId, lastMessageId });
+async function catchUp(
+  socket: TestSocket,
+  lastMessageId: string,
+  conversation = conversationId,
+): Promise<Sync[]> {
+  socket.send('room:join', { conversationId: conversation, lastMessageId });
   await socket.receives('room:joined');
   const frames = socket.all('messages:sync').map(({ payload }): Sync => payload);
   expect(frames.map(({ hasMore }) => hasMore)).toEqual(frames.map((_, at) => at < frames.length - 1));
@@ -97,4 +108,15 @@ it('brings long edits in several frames as well, and new messages before them', 
       ids.slice(0, count - 1).filter((_, at) => at !== 3 && at !== 140),
     );
   }
+});
+
+it('brings short edits in the last frame, however many there are', async () => {
+  const other = await createConversation(visitor);
+  const short = await append(acme.id, await createMessage(visitor, other, 'first'), 300, 10);
+  await rowsOf(app, 'update messages set changed_seq = seq + 1000 where conversation_id = ?', other);
+  await rowsOf(app, 'update messages set deleted_at = 1 where id = ?', short[7] ?? '');
+  const frames = await catchUp(await visitor.connect(), short.at(-1) ?? '', other);
+  expect(frames.map(({ edited, deleted }) => [idsOf(edited), deleted])).toEqual([
+    [short.filter((_, at) => at !== 7), [short[7]]],
+  ]);
 });

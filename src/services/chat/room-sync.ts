@@ -69,6 +69,8 @@ export interface BackfillPage {
 
 /** UTF-16 units from which on a frame takes no more: 200 messages may have ten times as many, and edits any number. */
 const manyUnits = 512 * 1_024;
+/** Messages of which one frame says what became of them: nearly always all. */
+const mostChanges = 1_000;
 /** Messages that are read at once. */
 const readAtOnce = 20;
 
@@ -78,19 +80,20 @@ const readAtOnce = 20;
  */
 async function readFrame(
   after: number,
+  most: number,
   read: (after: number, limit: number) => Promise<MessageWithSender[]>,
 ): Promise<{ readonly rows: readonly MessageWithSender[]; readonly hasMore: boolean }> {
   const rows: MessageWithSender[] = [];
   let units = 0;
   for (;;) {
-    const limit = Math.min(readAtOnce, sizeLimits.syncPage - rows.length);
+    const limit = Math.min(readAtOnce, most - rows.length);
     const some = await read(rows.at(-1)?.seq ?? after, limit + 1);
     for (const row of some.slice(0, limit)) {
       rows.push(row);
       units += row.content.length + (row.content_html?.length ?? 0);
     }
     const hasMore = some.length > limit;
-    if (!hasMore || rows.length === sizeLimits.syncPage || units >= manyUnits) return { rows, hasMore };
+    if (!hasMore || rows.length === most || units >= manyUnits) return { rows, hasMore };
   }
 }
 
@@ -108,12 +111,12 @@ async function readBackfillPage(
   const { messages } = tx.repositories;
   const conversation = await accessConversation(tx, actor, conversationId);
   const notes = actor.kind === 'member';
-  const page = await readFrame(afterSeq, (after, limit) =>
+  const page = await readFrame(afterSeq, sizeLimits.syncPage, (after, limit) =>
     messages.page({ conversationId, notes, order: 'asc', afterSeq: after, limit, offset: 0 }),
   );
   const changes = page.hasMore
     ? null
-    : await readFrame(changedAfterSeq, (after, limit) =>
+    : await readFrame(changedAfterSeq, mostChanges, (after, limit) =>
         messages.changedSince(conversationId, sinceSeq, notes, { after, limit }),
       );
   const serialize = (row: MessageWithSender): SyncMessage => serializeSyncMessage(row, service, notes);
