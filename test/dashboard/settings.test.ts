@@ -120,6 +120,7 @@ async function walk(name: string, options: BrowserContextOptions): Promise<strin
         fullPage: false,
       });
     expect(await violations(page), section).toEqual([]);
+    expect(await page.locator('h1:visible').count(), `titles of ${section}`).toBe(1);
     expect(await page.locator('.callout.bad').count(), section).toBe(0);
   }
   return problems;

@@ -55,7 +55,8 @@ function Frame(): JSX.Element {
   return (
     <div class={`settings ${open === null ? 'at-menu' : 'at-page'}`}>
       <nav aria-label={t('settings')}>
-        <h1>{t('settings')}</h1>
+        {/* Beside a page that is open, the page's own title is the one of the window. */}
+        {open === null ? <h1>{t('settings')}</h1> : <p class="menu-title">{t('settings')}</p>}
         <ul>
           {pages.map(({ id, title, icon }) => (
             <li key={id}>
