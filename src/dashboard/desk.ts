@@ -190,7 +190,9 @@ export function desk(): Desk {
       session.value = state.session;
       signedOutNote.value = null;
     }
-    if (state.flash !== null && state.flash !== flash) toast(state.flash.text, state.flash.tone);
+    // The sign-in says itself that the session is over.
+    if (state.flash !== null && state.flash !== flash && state.flash.text !== say('sessionEnded'))
+      toast(state.flash.text, state.flash.tone);
     flash = state.flash;
     deskState.value = state;
     return undefined;

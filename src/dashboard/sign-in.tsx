@@ -104,7 +104,11 @@ export function SignIn({ note, known, onDone }: SignInProps): JSX.Element {
         }}
       >
         <h1>{pending === null ? t('signIn') : t('secondFactor')}</h1>
-        {note === null || pending !== null ? null : <p class="callout">{note}</p>}
+        {note === null || pending !== null ? null : (
+          <p class="callout" role="alert">
+            {note}
+          </p>
+        )}
         {pending === null ? (
           <>
             {fixed === null ? (

@@ -91,7 +91,9 @@ describe('a session that ends while an answer is written', () => {
     await endSessions(ann);
     await over(page).waitFor();
     await page.getByLabel('Organization').waitFor();
-    expect(await page.locator('.toast').allInnerTexts()).toEqual([
+    // Once, and read aloud.
+    expect(await page.getByText('Your session has ended.').count()).toBe(1);
+    expect(await page.getByRole('alert').allInnerTexts()).toEqual([
       'Your session has ended. Sign in again; your drafts are kept.',
     ]);
     expect(await composer(page).count()).toBe(0);
