@@ -51,7 +51,7 @@ const called: Readonly<Record<string, readonly [file: string, text: string]>> = 
   'applications.identitySecret': ['applications.tsx', "show('GET')"],
   'applications.rotateIdentitySecret': ['applications.tsx', "show('POST')"],
   'domains.list': ['applications.tsx', 'useRest<DomainList>(path)'],
-  'domains.add': ['applications.tsx', "rest('POST', path, body)"],
+  'domains.add': ['applications.tsx', "'POST', path, body)"],
   'domains.remove': ['applications.tsx', "rest('DELETE', `${path}/${encodeURIComponent(domain)}`)"],
   'keys.list': ['applications.tsx', '/keys`'],
   'keys.create': ['applications.tsx', 'show(path, body)()'],

@@ -731,7 +731,7 @@ describe('a webhook that fails', () => {
     let looks = 0;
     await routeLoaded(page, /\/webhooks\/[^/]+\/deliveries/, (route) => {
       const sample = { ...delivery, status: 'waiting', nextAttemptAt: null };
-      const tried = { ...sample, status: 'failed', error: 'it answered 500' };
+      const tried = { ...sample, status: 'failed', error: 'answered 500' };
       looks += 1;
       const deliveries = [
         looks < 4 ? sample : tried,
@@ -742,10 +742,10 @@ describe('a webhook that fails', () => {
     await routeLoaded(page, /\/webhooks\/[^/]+\/test/, (route) => route.fulfill({ json: { delivery } }));
     await page.evaluate(`location.hash = '#/settings/webhooks/${id}'`);
     const row = page.getByRole('row', { name: 'webhook:test' });
-    await row.getByText('Wartet: the name is unknown').waitFor();
+    await row.getByText('Wartet: der Name des Rechners ist unbekannt').waitFor();
     await row.getByText(/^Nächster Versuch: .*2030/).waitFor();
     await page.getByRole('button', { name: 'Beispiel senden' }).click();
-    await row.getByText('Gescheitert: it answered 500').waitFor();
+    await row.getByText('Gescheitert: Antwort 500').waitFor();
     expect(looks).toBeGreaterThan(3);
     await app.local('webhooks.delete', { webhookId: id });
   });

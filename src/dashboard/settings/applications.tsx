@@ -9,6 +9,7 @@ import { HoursEditor } from './hours.tsx';
 import type { SettingsPageProps } from './pages.ts';
 import { Preview } from './preview.tsx';
 import { Act, Await, Section, Shown, useRest } from './parts.tsx';
+import { Reason } from './reasons.tsx';
 import { rest } from './rest.ts';
 import { leaveUnasked } from './unsaved.tsx';
 import { s, when } from './words.ts';
@@ -205,6 +206,7 @@ interface DomainList {
 function Domains({ id }: { readonly id: string }): JSX.Element {
   const path = `/admin/applications/${id}/domains`;
   const domains = useRest<DomainList>(path);
+  const [warning, setWarning] = useState('');
   return (
     <Section title="domains" about="domainsAbout">
       <Await of={domains}>
@@ -227,6 +229,7 @@ function Domains({ id }: { readonly id: string }): JSX.Element {
                       question={s('removeQuestion', { name: domain })}
                       act={async () => {
                         await rest('DELETE', `${path}/${encodeURIComponent(domain)}`);
+                        setWarning('');
                         await domains.reload();
                       }}
                     />
@@ -241,10 +244,18 @@ function Domains({ id }: { readonly id: string }): JSX.Element {
               submit="addDomain"
               clears
               onSubmit={async (body) => {
-                await rest('POST', path, body);
+                const { domain } = await rest<{ domain: { warning?: string } }>('POST', path, body);
+                setWarning(domain.warning ?? '');
                 await domains.reload();
               }}
             />
+            <div role="status">
+              {warning === '' ? null : (
+                <p class="callout">
+                  <Reason of={warning} />
+                </p>
+              )}
+            </div>
             <Shown
               title="snippet"
               text={`<script async src="${serverAddress()}/widget.js" data-app-id="${id}"></script>`}

@@ -5,8 +5,11 @@ import type { SettingsWords } from './languages/en.ts';
 /** A text of the settings, or the one of the common dictionary that the page of an invitation has, too. */
 type Word = keyof SettingsWords | 'passwordCommon';
 
+/** How sentences of the server look, and which text stands for each. */
+export type Sentences<W> = readonly (readonly [sentence: RegExp, word: W])[];
+
 /** How the server's sentence begins, and the text that stands for it; a figure in it is `n`, names in it are `list`. */
-const known: readonly (readonly [sentence: RegExp, word: Word])[] = [
+const known: Sentences<Word> = [
   [/^is one of the passwords that are tried first/, 'passwordCommon'],
   [/^(?:must (?:not be empty|be given\b)|the domain is empty)/, 'fieldEmpty'],
   [/^must be an e-mail address/, 'fieldEmail'],
@@ -43,7 +46,7 @@ const known: readonly (readonly [sentence: RegExp, word: Word])[] = [
 ];
 
 /** The same for what concerns no field. */
-const refusals: readonly (readonly [sentence: RegExp, word: keyof SettingsWords])[] = [
+const refusals: Sentences<keyof SettingsWords> = [
   [
     /^There is a (?:canned reply with the shortcut|member|tag) (?<list>.+?) (?:in this organization )?already/,
     'refusedTaken',
@@ -63,10 +66,11 @@ const refusals: readonly (readonly [sentence: RegExp, word: keyof SettingsWords]
   [/: (?<list>deskbell org (?:plan [\w-]+ \w+|limits [\w-]+ --.+))$/, 'refusedPlan'],
 ];
 
-type Known<W> = { readonly word: W; readonly n: number; readonly list: string } | null;
+/** The text that stands for a sentence, with its figure and its names; null: there is none. */
+export type Known<W> = { readonly word: W; readonly n: number; readonly list: string } | null;
 
-/** The first of a table whose sentence it is. */
-function find<W>(table: readonly (readonly [sentence: RegExp, word: W])[], message: string): Known<W> {
+/** The first of a table whose sentence it is; null: there is none. @param message the server's sentence */
+export function find<W>(table: Sentences<W>, message: string): Known<W> {
   for (const [sentence, word] of table) {
     const found = sentence.exec(message);
     if (found === null) continue;

@@ -6,6 +6,7 @@ import { serverAddress } from '../router.ts';
 import { Table } from '../ui/table.tsx';
 import { Form } from './form.tsx';
 import { Act, Await, ListEnd, Section, Shown, useRest } from './parts.tsx';
+import { Reason } from './reasons.tsx';
 import { rest } from './rest.ts';
 import { s, when } from './words.ts';
 
@@ -158,7 +159,16 @@ function Log({
           {
             key: 'status',
             title: s('state'),
-            cell: ({ status, error }) => `${s(`sending_${status}`)}${error === null ? '' : `: ${error}`}`,
+            cell: ({ status, error }) => (
+              <>
+                {s(`sending_${status}`)}
+                {error === null ? null : (
+                  <>
+                    : <Reason of={error} />
+                  </>
+                )}
+              </>
+            ),
           },
           {
             key: 'act',

@@ -15,6 +15,7 @@ import { Checkbox, Field, Select } from '../ui/field.tsx';
 import { Table } from '../ui/table.tsx';
 import { toast } from '../ui/toast.tsx';
 import { Act, Await, Section, useRest, type Loaded } from './parts.tsx';
+import { Reason } from './reasons.tsx';
 import { problemOf, rest } from './rest.ts';
 import { useUnsavedGuard } from './unsaved.tsx';
 import { s, when, type SettingsWord } from './words.ts';
@@ -196,7 +197,11 @@ function Devices({ push }: { readonly push: Loaded<PushState> }): JSX.Element {
                   cell: ({ label, problem }) => (
                     <>
                       {label}
-                      {problem === null ? null : <p class="problem">{problem}</p>}
+                      {problem === null ? null : (
+                        <p class="problem">
+                          <Reason of={problem} />
+                        </p>
+                      )}
                     </>
                   ),
                 },
@@ -263,7 +268,11 @@ function Test({ onDone }: { readonly onDone: () => void }): JSX.Element {
               <li key={`${way}${device?.id ?? ''}`}>
                 {ok ? '✓' : '✗'} {s(wayWords[way])}
                 {device === undefined ? '' : ` · ${device.label}`}
-                {problem === null ? '' : `: ${problem}`}
+                {problem === null ? null : (
+                  <>
+                    : <Reason of={problem} />
+                  </>
+                )}
               </li>
             ))}
           </ul>

@@ -7,6 +7,7 @@ import { Table } from '../ui/table.tsx';
 import { Form } from './form.tsx';
 import type { SettingsPageProps } from './pages.ts';
 import { Act, Await, ListEnd, Section, Shown, useRest } from './parts.tsx';
+import { Reason } from './reasons.tsx';
 import { rest } from './rest.ts';
 import { leaveUnasked } from './unsaved.tsx';
 import { figure, s, when } from './words.ts';
@@ -93,14 +94,14 @@ async function tried(path: string, id: string): Promise<void> {
   }
 }
 
-/** How a delivery stands: why it failed in the server's own words, and when it is tried again. */
+/** How a delivery stands: why it failed, and when it is tried again. */
 function State({ of: { status, error, nextAttemptAt } }: { readonly of: WebhookDelivery }): JSX.Element {
   return (
     <>
       {s(`sending_${status}`)}
       {error === null ? null : (
         <>
-          : <span lang="en">{error}</span>
+          : <Reason of={error} />
         </>
       )}
       {nextAttemptAt === null || error === null ? null : (
