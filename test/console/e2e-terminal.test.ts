@@ -1,9 +1,10 @@
 // Owns: what the console does to the terminal it runs in, byte by byte: hostile visitors,
 // colours, dumb terminals, its end; and the ways into it on the server's own machine.
-import { access, mkdir, writeFile } from 'node:fs/promises';
+import { access, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { deskbell, deskbellJson } from '../helpers/cli.ts';
+import { repository } from '../helpers/command.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { openPty, openTerminal, type PtyTerminal, type Terminal } from '../helpers/terminal.ts';
 import { expectRestored, leave } from './e2e.ts';
@@ -47,6 +48,71 @@ function remainder(raw: string): string {
   const text = Buffer.from(raw, 'latin1').toString('utf8');
   return allowed.reduce((left, sequence) => left.replaceAll(sequence, ''), text);
 }
+
+/** The terminal is the shell's, which asks for pastes in brackets itself. */
+async function expectShell(terminal: Terminal): Promise<void> {
+  expect(await terminal.alternate()).toBe(false);
+  const raw = await terminal.raw();
+  for (const [on, off] of [
+    ['[?1004h', '[?1004l'],
+    ['[?25l', '[?25h'],
+    ['[?7l', '[?7h'],
+  ] as const)
+    expect(raw.lastIndexOf(off), off).toBeGreaterThan(raw.lastIndexOf(on));
+}
+
+test.each(['by Ctrl+Z', 'from outside'])(
+  'stopped %s it leaves the terminal to the shell, and comes back whole',
+  async (how) => {
+    const visitor = await server.aVisitor('Ana Souza');
+    await visitor.ask('Where is my parcel?');
+    const terminal = await server.open(openTerminal, [], {
+      ...size,
+      environment: { ...server.environmentOf('Ann'), PS1: 'shell> ' },
+      program: ['/bin/bash', '--norc', '--noprofile', '-i'],
+    });
+    const pidFile = join(server.folder, `pid-${how.length}`);
+    const program = `${process.execPath} ${join(repository, 'bin/deskbell.js')} console`;
+    await terminal.type(`sh -c 'echo $$ > ${pidFile}; exec ${program}'\n`);
+    await terminal.waitFor('Ana Souza');
+    await terminal.press('enter');
+    await terminal.waitFor('Where is my parcel?');
+    if (how === 'by Ctrl+Z') {
+      // While one writes it takes back what was written.
+      await terminal.press('enter');
+      await terminal.type('half');
+      await terminal.press('ctrl+z');
+      await terminal.waitForNo('half');
+      await terminal.press('esc', 'ctrl+z');
+    } else {
+      process.kill(Number(await readFile(pidFile, 'utf8')), 'SIGTSTP');
+    }
+    await terminal.waitFor('Stopped');
+    await expectShell(terminal);
+    await terminal.type('echo an"other" thing\n');
+    await terminal.waitFor('another thing');
+    await terminal.type('fg\n');
+    await terminal.waitFor('Where is my parcel?');
+    await terminal.waitForNo('shell>');
+    expect(await terminal.alternate()).toBe(true);
+    await visitor.ask('And the second one?');
+    await terminal.waitFor('2 wait for you');
+    await terminal.press('esc', 'ctrl+c');
+    await terminal.waitFor(/shell>\s*$/);
+    await expectShell(terminal);
+  },
+);
+
+test('Ctrl+Z where no shell waits changes nothing', async () => {
+  const visitor = await server.aVisitor('Ana Souza');
+  await visitor.ask('Where is my parcel?');
+  const terminal = await server.console('Ann', size);
+  await terminal.waitFor('Ana Souza');
+  await terminal.press('ctrl+z');
+  await terminal.press('enter');
+  await terminal.waitFor('Where is my parcel?');
+  expect(await terminal.alternate()).toBe(true);
+});
 
 describe('a hostile visitor', () => {
   const evil = [

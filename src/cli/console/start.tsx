@@ -14,7 +14,7 @@ import { DeskController } from '../../desk/desk-controller.ts';
 import { createNotifier } from './notifier.ts';
 import type { ConsoleOptions } from './options.ts';
 import { createOutbox } from './outbox.ts';
-import { clipboardBytes, createTerminalInput, editorOf, editText } from './terminal.ts';
+import { clipboardBytes, createTerminalInput, editorOf, editText, stopProgram } from './terminal.ts';
 import { App, type TerminalHandle } from './views/app.tsx';
 import { TerminalView } from './views/terminal-view.ts';
 import { startPlainMode } from './views/plain-mode.ts';
@@ -60,6 +60,9 @@ export async function runConsole(options: ConsoleOptions): Promise<number> {
     stdout.write(bytes),
   );
   let terminal: TerminalHandle | null = null;
+  /** Something else has the terminal. */
+  let away = false;
+  let ended = false;
   let leave: (code: number) => void = () => undefined;
   const left = new Promise<number>((resolve) => {
     leave = resolve;
@@ -69,9 +72,22 @@ export async function runConsole(options: ConsoleOptions): Promise<number> {
     const at = terminal;
     if (at === null) return run();
     const { promise, resolve } = Promise.withResolvers<T>();
-    await at.suspend(async () => resolve(await run()));
+    away = true;
+    try {
+      await at.suspend(async () => resolve(await run()));
+    } finally {
+      away = false;
+    }
     return promise;
   };
+  const stop = async (): Promise<void> => {
+    // By the system's own way: without a listener.
+    process.off('SIGTSTP', onStop);
+    // An editor that has the terminal stops with all of its group.
+    await (away ? stopProgram() : handedOver(stopProgram));
+    if (!ended) process.on('SIGTSTP', onStop);
+  };
+  const onStop = (): void => void stop().catch((error: unknown) => model.context.report(error));
   const drafts = createDraftStore({
     stateFolder: options.stateFolder,
     server: options.baseUrl,
@@ -104,7 +120,9 @@ export async function runConsole(options: ConsoleOptions): Promise<number> {
 
   notifier.start();
   if (problem !== null) model.context.flash(problem, 'bad');
-  const show = options.screenReader || isPlain(options.environment) ? showLines : showScreen;
+  const inLines = options.screenReader || isPlain(options.environment);
+  const show = inLines ? showLines : showScreen;
+  const stops = !inLines && process.platform !== 'win32';
   const screen = show({
     model,
     keymap,
@@ -112,12 +130,14 @@ export async function runConsole(options: ConsoleOptions): Promise<number> {
     stdout,
     onTerminal: (handle) => (terminal = handle),
     onEnd: () => drafts.flush(),
+    onStop: stops ? onStop : undefined,
     leave,
   });
   // Asked to end from outside, or by Ctrl-C where the keyboard is not ours: in order, with the title as it was.
   const onEnding = (): void => leave(0);
   for (const name of endings) process.on(name, onEnding);
   for (const event of hangUps) stdin.once(event, onEnding);
+  if (stops) process.on('SIGTSTP', onStop);
   try {
     const started = model.start(options.token).then((signedIn) => {
       if (!signedIn) leave(0);
@@ -125,6 +145,8 @@ export async function runConsole(options: ConsoleOptions): Promise<number> {
     // Whichever comes first: the operator leaves, the screen ends (a signal), or the service refuses for good.
     return await Promise.race([left, screen.ended, started.then(() => left)]);
   } finally {
+    ended = true;
+    process.off('SIGTSTP', onStop);
     for (const event of hangUps) stdin.off(event, onEnding);
     model.stop();
     drafts.flush();
@@ -141,6 +163,8 @@ interface ScreenOptions {
   readonly stdout: NodeJS.WriteStream;
   onTerminal(handle: TerminalHandle): void;
   onEnd(): void;
+  /** Ctrl+Z where it is no command: the shell is to have the terminal for a while. */
+  readonly onStop: (() => void) | undefined;
   leave(code: number): void;
 }
 
@@ -169,7 +193,7 @@ function showLines({ model, keymap, stdin, stdout, onEnd, leave }: ScreenOptions
   };
 }
 
-function showScreen({ model, keymap, stdin, stdout, onTerminal, onEnd }: ScreenOptions): Screen {
+function showScreen({ model, keymap, stdin, stdout, onTerminal, onEnd, onStop }: ScreenOptions): Screen {
   let terminal: TerminalHandle | null = null;
   const size = { columns: stdout.columns, rows: stdout.rows };
   const view = new TerminalView(model, size, () => terminal?.redraw());
@@ -179,7 +203,7 @@ function showScreen({ model, keymap, stdin, stdout, onTerminal, onEnd }: ScreenO
     onTerminal(handle);
   };
   const instance = render(
-    <App model={model} view={view} keymap={keymap} onTerminal={onReady} onEnd={onEnd} />,
+    <App model={model} view={view} keymap={keymap} onTerminal={onReady} onEnd={onEnd} onStop={onStop} />,
     {
       stdin: input.stream,
       stdout,

@@ -77,6 +77,18 @@ export function clipboardBytes(text: string): string {
   return `${escape}]52;c;${Buffer.from(text, 'utf8').toString('base64')}\u0007`;
 }
 
+/** A stop takes effect at once, or never: where no shell waits for one, as under `docker run -it`. */
+const stopMs = 100;
+
+/**
+ * Stops the program, and what started it with it, as Ctrl+Z does in a shell; the terminal must have been handed over.
+ * @returns once the shell has it go on
+ */
+export async function stopProgram(): Promise<void> {
+  process.kill(0, 'SIGTSTP');
+  await new Promise((resolve) => setTimeout(resolve, stopMs));
+}
+
 /** The person's editor as a shell command. */
 export function editorOf(environment: Readonly<Record<string, string | undefined>>): string {
   const set = [environment['VISUAL'], environment['EDITOR']].find(

@@ -4,6 +4,7 @@ import { Box, Text, useApp, useCursor, useInput, usePaste, useWindowSize } from 
 import { memo, useEffect, useMemo, useRef, useSyncExternalStore, type ReactElement } from 'react';
 import { keyPressesOf } from '../ink-keys.ts';
 import type { Keymap } from '../../../desk/keymap.ts';
+import { keyScopeOf } from '../../../desk/available-commands.ts';
 import type { DeskController } from '../../../desk/desk-controller.ts';
 import type { PaneLayout } from './pane-layout.ts';
 import { minimumSize } from './pane-layout.ts';
@@ -57,6 +58,8 @@ function OverlayBox({ overlay }: { readonly overlay: Overlay }): ReactElement {
   );
 }
 
+const stopKey = 'ctrl+z';
+
 /** What the program may do with the screen that Ink holds. */
 export interface TerminalHandle {
   /** Hands the terminal over while something else runs. */
@@ -72,10 +75,12 @@ export interface AppProps {
   readonly onTerminal?: (handle: TerminalHandle) => void;
   /** The screen was closed, by the operator or otherwise. */
   readonly onEnd?: () => void;
+  /** Ctrl+Z where it is no command, as it is while one writes. */
+  readonly onStop?: (() => void) | undefined;
 }
 
 /** The whole window; as tall and as wide as the terminal. */
-export function App({ model, view, keymap, onTerminal, onEnd }: AppProps): ReactElement {
+export function App({ model, view, keymap, onTerminal, onEnd, onStop }: AppProps): ReactElement {
   const state = useSyncExternalStore(view.subscribe, view.get);
   const size = useWindowSize();
   const firstRow = useRef(0);
@@ -87,7 +92,13 @@ export function App({ model, view, keymap, onTerminal, onEnd }: AppProps): React
     return onEnd;
   }, [onTerminal, onEnd, suspendTerminal]);
   useEffect(() => view.resize(size.columns, size.rows), [view, size.columns, size.rows]);
-  useInput((input, key) => model.pressKeys(keyPressesOf(input, key)));
+  useInput((input, key) => {
+    const presses = keyPressesOf(input, key);
+    const stops = presses.some((press) => press.key === stopKey);
+    if (stops && onStop !== undefined && keymap.commandFor(keyScopeOf(view.get()), stopKey) === undefined)
+      onStop();
+    else model.pressKeys(presses);
+  });
   usePaste((text) => model.paste(text));
 
   const { composer, dialog, open } = state;
