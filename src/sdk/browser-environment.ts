@@ -17,7 +17,7 @@ interface BrowserGlobals {
   addEventListener(type: string, listener: () => void, options: { readonly signal: AbortSignal }): void;
   fetch(url: string, request: HttpRequest): Promise<HttpResponse>;
   readonly WebSocket: new (url: string) => SocketLike;
-  readonly BroadcastChannel?: new (name: string) => ChannelLike;
+  readonly BroadcastChannel: new (name: string) => ChannelLike;
   readonly document?: { readonly visibilityState: string };
   readonly navigator?: { readonly locks?: LocksLike };
   readonly localStorage: KeyValueStorage;
@@ -53,7 +53,7 @@ function watchPage(listener: (what: 'wake' | 'suspend') => void): Undo {
 
 /** The surroundings as they are. Outside of a page there is one "tab" only, and nothing is stored. */
 export function browserEnvironment(): Environment {
-  const { document, navigator, BroadcastChannel: Channel } = globals;
+  const { document, navigator } = globals;
   return {
     fetch: (url, request) => globals.fetch(url, request),
     openSocket: (url) => new globals.WebSocket(url),
@@ -67,7 +67,8 @@ export function browserEnvironment(): Environment {
     // Even looking at it throws where the browser's settings or a sandbox block it.
     storage: (kind) => document && tryOrUndefined(() => globals[`${kind}Storage`]),
     locks: document && navigator?.locks,
-    openChannel: document && Channel ? (name) => new Channel(name) : null,
+    // As little: what blocks storage may block the channel, and older browsers have none.
+    openChannel: (name) => document && tryOrUndefined(() => new globals.BroadcastChannel(name)),
     watchPage,
   };
 }

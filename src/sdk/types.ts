@@ -383,7 +383,7 @@ export interface Environment {
   /** Null: there is none, or it is blocked. */
   storage(kind: 'local' | 'session'): KeyValueStorage | null | undefined;
   locks: LocksLike | null | undefined;
-  openChannel: ((name: string) => ChannelLike) | null;
+  openChannel: ((name: string) => ChannelLike | undefined) | null;
   /** Calls back when the page is worth a new look (shown, online again) or leaves; answers its own undo. */
   watchPage(listener: (what: 'wake' | 'suspend') => void): Undo;
 }

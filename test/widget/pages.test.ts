@@ -243,6 +243,18 @@ deskbell('open'); deskbell('close'); deskbell('open');
     expect(complaints).toEqual([]);
   });
 
+  test.each([
+    ['is not there', 'delete window.BroadcastChannel'],
+    [
+      'is refused',
+      "window.BroadcastChannel = class { constructor() { throw new DOMException('no', 'SecurityError'); } }",
+    ],
+  ])('where a channel between tabs %s, it works all the same', async (_how, without) => {
+    const { w, problems: complaints } = await arriveAt(htmlPage(stage.tag(), `<script>${without}</script>`));
+    await expectToSend({ w }, 'alone');
+    expect(complaints).toEqual([]);
+  });
+
   test('a page of a site that is not registered gets no launcher, and its owner the reason', async () => {
     await stage.app.local('domains.remove', {
       applicationId: stage.application.id,

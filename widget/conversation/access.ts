@@ -1,5 +1,6 @@
 // Owns whether the service has turned this page away: its application was deleted, or its domain removed. A browser tells a
 // page nothing of such an answer, so that a request alone looks as if the service could not be reached. Asks for nothing.
+import { tryOrUndefined } from '../../src/sdk/error.ts';
 import type { SdkError } from '../../src/sdk/types.ts';
 import type { VisibleHost } from '../launcher/host.ts';
 
@@ -16,9 +17,9 @@ export interface Access {
 
 /** @param onChange whether the page is turned away, here or in another of the visitor's tabs */
 export function watchAccess({ options }: VisibleHost, onChange: (withdrawn: boolean) => void): Access {
-  const channel =
-    'BroadcastChannel' in window ? new BroadcastChannel(`deskbell:${options.appId}:withdrawn`) : null;
-  if (channel !== null) channel.onmessage = () => onChange(true);
+  // Where it is blocked or not there, each tab is told by its own connection.
+  const channel = tryOrUndefined(() => new BroadcastChannel(`deskbell:${options.appId}:withdrawn`));
+  if (channel !== undefined) channel.onmessage = () => onChange(true);
   return {
     end: ({ status = 0 }) => {
       // A service that is busy or broken has answered: it may say something else later.
