@@ -51,6 +51,9 @@ function elementOf(log: HTMLElement, key: string): HTMLElement | null {
   return log.querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"]`);
 }
 
+/** As it is now: what is drawn may be from before one scrolled. */
+const isAtEnd = (): boolean => desk().model.store.get().open?.atEnd === true;
+
 export function Log({ open }: { readonly open: OpenConversation }): JSX.Element {
   const ref = useRef<HTMLDivElement>(null);
   const pieces = useRef<readonly Chunk<ShownMessage>[]>([]);
@@ -75,14 +78,15 @@ export function Log({ open }: { readonly open: OpenConversation }): JSX.Element 
     const log = ref.current;
     if (log === null) return;
     scrolling.place = placeIn(log);
-    sight.value = { top: log.scrollTop, height: log.clientHeight };
     const atEnd = log.scrollHeight - log.scrollTop - log.clientHeight < nearEnd;
-    if (atEnd !== model.store.get().open?.atEnd) model.conversation.setAtEnd(atEnd);
+    if (atEnd !== isAtEnd()) model.conversation.setAtEnd(atEnd);
     else if (log.scrollTop < nearBeginning) model.conversation.loadOlder();
+    // A drawing would take who is about to leave the end back to it.
+    if (!atEnd) sight.value = { top: log.scrollTop, height: log.clientHeight };
   };
 
   useHandle(ref, open.id, scrolling, look);
-  useStay(ref, open.atEnd, scrolling, heights.current);
+  useStay(ref, scrolling, heights.current);
 
   const titles = useMemo(
     () => new Map(messages.flatMap(({ choices }) => (choices ?? []).map(({ id, title }) => [id, title]))),
@@ -163,7 +167,7 @@ function useHandle(
       },
     };
     const resized = new ResizeObserver(() => {
-      if (desk().model.store.get().open?.atEnd === true) log.scrollTop = log.scrollHeight;
+      if (isAtEnd()) log.scrollTop = log.scrollHeight;
       scrolling.sight.value = { top: log.scrollTop, height: log.clientHeight };
     });
     resized.observe(log);
@@ -177,7 +181,6 @@ function useHandle(
 /** After every drawing: measures, then stays at the end or at the message that was first in sight. */
 function useStay(
   ref: RefObject<HTMLDivElement | null>,
-  atEnd: boolean,
   scrolling: Scrolling,
   heights: Map<string, number>,
 ): void {
@@ -190,7 +193,7 @@ function useStay(
       elementOf(log, scrolling.wanted)?.scrollIntoView({ block: 'nearest' });
       scrolling.wanted = null;
       scrolling.place = placeIn(log);
-    } else if (atEnd) {
+    } else if (isAtEnd()) {
       log.scrollTop = log.scrollHeight;
       scrolling.place = null;
     } else if (scrolling.place !== null) {
