@@ -99,3 +99,24 @@ describe('the end is left', () => {
     });
   });
 });
+
+test('many tags leave a phone room for the messages', async () => {
+  for (let index = 0; index < 20; index += 1)
+    await ann.call('PUT', `/conversations/${id}/tags/${`a-tag-of-many-words-${index}`}`);
+  const opened = await openDashboard(browser, app, ann, `#/c/${id}`, {
+    viewport: { width: 320, height: 640 },
+  });
+  visits.push(opened);
+  const { page } = opened;
+  await page.locator('.order-marks').getByText('a-tag-of-many-words-19').waitFor();
+  const heights = await page.evaluate<number[]>(
+    `['.log', '.order-marks'].map((one) => document.querySelector(one).clientHeight)`,
+  );
+  expect(heights[0]).toBeGreaterThan(300);
+  // All can be reached.
+  expect(
+    await page.evaluate<number>(
+      `(() => { const all = document.querySelector('.order-marks'); all.scrollTop = 9999; return all.scrollHeight - all.scrollTop - all.clientHeight; })()`,
+    ),
+  ).toBeLessThan(1);
+});
