@@ -231,6 +231,16 @@ describe('every page', () => {
       expect(await beyondTheSide(page), section).toBeLessThanOrEqual(0);
     }
   });
+  it.each([820, 1_024])('scrolls to no side in a window of %i pixels', async (width) => {
+    const { page } = await visit('account', { locale: 'de-DE', viewport: { width, height: 800 } });
+    for (const section of sections) {
+      await page.evaluate(`location.hash = '#/settings/${section}'`);
+      await page.locator('.settings-section, .settings-page .form').first().waitFor();
+      await settled(page);
+      expect(await beyondTheSide(page), `${section} is wider than the window`).toBeLessThanOrEqual(0);
+    }
+  });
+
   it('draws on a phone, from right to left', async () => {
     expect(await walk('rtl', { locale: 'ar', viewport: { width: 360, height: 640 } })).toEqual([]);
   });
