@@ -895,6 +895,30 @@ describe('canned replies', () => {
     await page.getByText('/reply100').waitFor();
     expect(await page.getByRole('row', { name: '/reply' }).count()).toBe(101);
   });
+
+  it('have what can be done with them side by side, and their slash before them from right to left', async () => {
+    await ann.call('POST', '/canned-replies', {
+      shortcut: 'long',
+      content: 'Many words in a row. '.repeat(8),
+    });
+    const { page } = await visit('canned', { viewport: { width: 1440, height: 900 }, locale: 'ar' });
+    const row = page.getByRole('row', { name: 'long' });
+    await row.waitFor();
+    const tops = await row
+      .locator('.button')
+      .evaluateAll((all) => all.map((one) => one.getBoundingClientRect().top));
+    expect(tops).toHaveLength(2);
+    expect(tops[0]).toBe(tops[1]);
+    const lefts = await row.locator('code').evaluate((code) =>
+      [...code.childNodes].map((text) => {
+        const range = document.createRange();
+        range.selectNode(text);
+        return range.getBoundingClientRect().left;
+      }),
+    );
+    expect(lefts).toHaveLength(2);
+    expect(lefts[0]).toBeLessThan(lefts[1] ?? 0);
+  });
 });
 
 describe('beside the form', () => {

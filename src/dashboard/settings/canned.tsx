@@ -73,7 +73,11 @@ export function Page(): JSX.Element {
               rowKey={({ id }) => id}
               empty={s('none')}
               columns={[
-                { key: 'shortcut', title: s('shortcut'), cell: ({ shortcut }) => <code>/{shortcut}</code> },
+                {
+                  key: 'shortcut',
+                  title: s('shortcut'),
+                  cell: ({ shortcut }) => <code dir="auto">/{shortcut}</code>,
+                },
                 {
                   key: 'text',
                   title: s('text'),
