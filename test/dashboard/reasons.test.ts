@@ -89,8 +89,11 @@ describe('in German', () => {
     for (const one of visits.splice(0)) await one.close();
   });
 
-  async function visit(section: string): Promise<Page> {
-    const opened = await openDashboard(browser, app, ann, `#/settings/${section}`, { locale: 'de-DE' });
+  async function visit(section: string, viewport = { width: 1280, height: 720 }): Promise<Page> {
+    const opened = await openDashboard(browser, app, ann, `#/settings/${section}`, {
+      locale: 'de-DE',
+      viewport,
+    });
     visits.push(opened);
     return opened.page;
   }
@@ -125,11 +128,19 @@ describe('in German', () => {
     expect(await table.locator('[lang=en]').count()).toBe(1);
   });
 
-  test('a test of the notifications says what to do', async () => {
-    const page = await visit('notifications');
+  test('a test of the notifications says what to do, in sight on a phone', async () => {
+    const page = await visit('notifications', { width: 360, height: 740 });
     await page.getByRole('button', { name: 'Testen' }).click();
-    await page.getByText('kein Mailserver ist eingerichtet').waitFor();
-    expect(await page.locator('.plain-list [lang=en]').count()).toBe(0);
+    const results = page.locator('.plain-list[role=status]');
+    await results.getByText('kein Mailserver ist eingerichtet').waitFor();
+    await results.getByText('keiner Ihrer Browser bekommt Push: drücken Sie dort').waitFor();
+    expect(await results.locator('[lang=en]').count()).toBe(0);
+    await expect
+      .poll(async () => {
+        const [list, bar] = [await results.boundingBox(), await page.locator('nav.sidebar').boundingBox()];
+        return (list?.y ?? 0) + (list?.height ?? 9_999) - (bar?.y ?? 0);
+      })
+      .toBeLessThan(1);
   });
 
   test('a domain that others may have names under is added with a warning', async () => {

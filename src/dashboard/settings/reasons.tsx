@@ -2,6 +2,7 @@
 // What is not known here stands in the server's own words.
 import type { JSX } from 'preact';
 import { find, type Known, type Sentences } from './field-problems.ts';
+import { locale } from '../words.ts';
 import { s, type SettingsWord } from './words.ts';
 
 const sentences: Sentences<SettingsWord> = [
@@ -69,7 +70,7 @@ const sentences: Sentences<SettingsWord> = [
 
 /** What the server adds of what to do about it, and the text that stands for that. */
 const advice: Sentences<SettingsWord> = [
-  [/: (?:the browser was removed here; )?press "Push in this browser"[^:]*$/, 'doPushAgain'],
+  [/: (?:[^:]* )?press "Push in this browser"[^:]*$/, 'doPushAgain'],
   [/: the server must reach the push service on port 443$/, 'doPort443'],
   [/: it is not this server's fault; try again later$/, 'doLater'],
 ];
@@ -85,7 +86,8 @@ export function knownReason(sentence: string): Known<SettingsWord> {
 /** What the server says, in the reader's language where it is known in it. */
 export function Reason({ of }: { readonly of: string }): JSX.Element {
   const known = knownReason(of);
-  if (known === null) return <bdi lang="en">{of}</bdi>;
+  // In English the server's own say more.
+  if (known === null || locale.language === 'en') return <bdi lang="en">{of}</bdi>;
   const done = find(advice, of);
   const text = s(known.word, { n: known.n, list: known.list });
   return <bdi>{done === null ? text : `${text}: ${s(done.word)}`}</bdi>;

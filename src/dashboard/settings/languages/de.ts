@@ -435,7 +435,7 @@ export const words: SettingsWords = {
   refusedPlan:
     'Das ist im Tarif nicht enthalten, oder er erlaubt nicht mehr davon. Der Eigentümer des Servers ändert ihn: {list}',
   whyInside: 'im Server gescheitert: Sein Log sagt, warum',
-  whyNoServer: 'kein Mailserver ist eingerichtet',
+  whyNoServer: 'kein Mailserver ist eingerichtet (DESKBELL_SMTP_URL, DESKBELL_MAIL_ADDRESS)',
   whyWordsGone: 'es wurde schon gesendet, und der Text ist nicht mehr da',
   whyTestData: 'Testdaten gehen nicht per Mail',
   whyMailOff: 'E-Mail ist für diese Anwendung ausgeschaltet',
@@ -485,7 +485,8 @@ export const words: SettingsWords = {
   whyPushKey: 'der Pushdienst nimmt den Schlüssel dieses Servers nicht an ({n})',
   whyPushRefused: 'der Pushdienst hat es abgelehnt',
   whyNoDevice: 'keiner Ihrer Browser bekommt Push',
-  whyPlainHttp: 'das Dashboard ist nur über http zu erreichen, und da nehmen Browser keinen Push an',
+  whyPlainHttp:
+    'das Dashboard ist nur über http zu erreichen, und da nehmen Browser keinen Push an (--base-url)',
   whyNoBell: 'kein Dashboard und keine Konsole von Ihnen ist verbunden',
   doPushAgain: 'drücken Sie dort noch einmal „Push in diesem Browser“',
   doPort443: 'der Server muss den Pushdienst auf Port 443 erreichen',

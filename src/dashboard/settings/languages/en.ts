@@ -445,7 +445,7 @@ export const words = {
   refusedPlan: 'The plan does not have that, or no more of it. The server’s owner changes it: {list}',
   // Why something was not sent, and what to do.
   whyInside: 'failed inside the server: its log says why',
-  whyNoServer: 'no mail server is configured',
+  whyNoServer: 'no mail server is configured (DESKBELL_SMTP_URL, DESKBELL_MAIL_ADDRESS)',
   whyWordsGone: 'it was sent before, and carries its words no more',
   whyTestData: 'test data is not mailed',
   whyMailOff: 'mail is switched off for this application',
@@ -494,7 +494,7 @@ export const words = {
   whyPushKey: 'the push service does not take this server’s key ({n})',
   whyPushRefused: 'the push service refused it',
   whyNoDevice: 'no browser of yours is sent pushes',
-  whyPlainHttp: 'the dashboard is reached over plain http, where browsers take no pushes',
+  whyPlainHttp: 'the dashboard is reached over plain http, where browsers take no pushes (--base-url)',
   whyNoBell: 'no dashboard or console of yours is connected',
   doPushAgain: 'press “Push in this browser” there once more',
   doPort443: 'the server must reach the push service on port 443',

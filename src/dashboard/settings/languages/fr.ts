@@ -435,7 +435,7 @@ export const words: SettingsWords = {
   refusedPlan:
     'L’offre ne comprend pas cela, ou n’en permet pas davantage. Le propriétaire du serveur la change : {list}',
   whyInside: 'échec dans le serveur : son journal dit pourquoi',
-  whyNoServer: 'aucun serveur de mail n’est configuré',
+  whyNoServer: 'aucun serveur de mail n’est configuré (DESKBELL_SMTP_URL, DESKBELL_MAIL_ADDRESS)',
   whyWordsGone: 'déjà envoyé, et le texte n’est plus là',
   whyTestData: 'les données de test ne partent pas par mail',
   whyMailOff: 'le mail est désactivé pour cette application',
@@ -485,7 +485,8 @@ export const words: SettingsWords = {
   whyPushKey: 'le service push n’accepte pas la clé de ce serveur ({n})',
   whyPushRefused: 'le service push l’a refusé',
   whyNoDevice: 'aucun de vos navigateurs ne reçoit de notifications',
-  whyPlainHttp: 'le tableau de bord passe par http, où les navigateurs n’acceptent pas de notifications',
+  whyPlainHttp:
+    'le tableau de bord passe par http, où les navigateurs n’acceptent pas de notifications (--base-url)',
   whyNoBell: 'aucun de vos tableaux de bord ni consoles n’est connecté',
   doPushAgain: 'appuyez-y encore une fois sur « Notifier dans ce navigateur »',
   doPort443: 'le serveur doit pouvoir joindre le service push sur le port 443',

@@ -434,7 +434,7 @@ export const words: SettingsWords = {
   refusedPlan:
     'Il piano non lo comprende, o non ne permette di più. Il proprietario del server lo cambia: {list}',
   whyInside: 'errore dentro il server: il suo log dice perché',
-  whyNoServer: 'nessun server di posta è configurato',
+  whyNoServer: 'nessun server di posta è configurato (DESKBELL_SMTP_URL, DESKBELL_MAIL_ADDRESS)',
   whyWordsGone: 'è già partito, e il testo non c’è più',
   whyTestData: 'i dati di prova non partono per posta',
   whyMailOff: 'la posta è disattivata per questa applicazione',
@@ -484,7 +484,7 @@ export const words: SettingsWords = {
   whyPushKey: 'il servizio push non accetta la chiave di questo server ({n})',
   whyPushRefused: 'il servizio push l’ha rifiutato',
   whyNoDevice: 'nessuno dei Suoi browser riceve notifiche',
-  whyPlainHttp: 'la dashboard si raggiunge su http, dove i browser non accettano notifiche',
+  whyPlainHttp: 'la dashboard si raggiunge su http, dove i browser non accettano notifiche (--base-url)',
   whyNoBell: 'nessuna Sua dashboard o console è connessa',
   doPushAgain: 'prema lì ancora una volta «Notifiche in questo browser»',
   doPort443: 'il server deve raggiungere il servizio push sulla porta 443',

@@ -432,7 +432,7 @@ export const words: SettingsWords = {
   refusedPlan:
     'Het abonnement bevat dat niet, of niet meer ervan. De eigenaar van de server wijzigt het: {list}',
   whyInside: 'mislukt binnen de server: het logboek zegt waarom',
-  whyNoServer: 'er is geen mailserver ingesteld',
+  whyNoServer: 'er is geen mailserver ingesteld (DESKBELL_SMTP_URL, DESKBELL_MAIL_ADDRESS)',
   whyWordsGone: 'het is al verzonden, en de tekst is er niet meer',
   whyTestData: 'testgegevens gaan niet per mail',
   whyMailOff: 'mail staat uit voor deze applicatie',
@@ -481,7 +481,7 @@ export const words: SettingsWords = {
   whyPushKey: 'de pushdienst accepteert de sleutel van deze server niet ({n})',
   whyPushRefused: 'de pushdienst heeft het geweigerd',
   whyNoDevice: 'geen van uw browsers krijgt push',
-  whyPlainHttp: 'het dashboard loopt over gewone http, waar browsers geen push aannemen',
+  whyPlainHttp: 'het dashboard loopt over gewone http, waar browsers geen push aannemen (--base-url)',
   whyNoBell: 'geen dashboard of console van u is verbonden',
   doPushAgain: 'druk daar nog eens op “Push in deze browser”',
   doPort443: 'de server moet de pushdienst op poort 443 kunnen bereiken',
