@@ -51,6 +51,11 @@ function elementOf(log: HTMLElement, key: string): HTMLElement | null {
   return log.querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"]`);
 }
 
+const sightIn = ({ scrollTop, clientHeight }: HTMLElement): Sight => ({
+  top: scrollTop,
+  height: clientHeight,
+});
+
 /** As it is now: what is drawn may be from before one scrolled. */
 const isAtEnd = (): boolean => desk().model.store.get().open?.atEnd === true;
 
@@ -82,7 +87,7 @@ export function Log({ open }: { readonly open: OpenConversation }): JSX.Element 
     if (atEnd !== isAtEnd()) model.conversation.setAtEnd(atEnd);
     else if (log.scrollTop < nearBeginning) model.conversation.loadOlder();
     // A drawing would take who is about to leave the end back to it.
-    if (!atEnd) sight.value = { top: log.scrollTop, height: log.clientHeight };
+    if (!atEnd) sight.value = sightIn(log);
   };
 
   useHandle(ref, open.id, scrolling, look);
@@ -168,7 +173,7 @@ function useHandle(
     };
     const resized = new ResizeObserver(() => {
       if (isAtEnd()) log.scrollTop = log.scrollHeight;
-      scrolling.sight.value = { top: log.scrollTop, height: log.clientHeight };
+      scrolling.sight.value = sightIn(log);
     });
     resized.observe(log);
     return () => {
@@ -205,7 +210,7 @@ function useStay(
       }
     }
     if (scrolling.sight.peek().top !== log.scrollTop || scrolling.sight.peek().height !== log.clientHeight)
-      scrolling.sight.value = { top: log.scrollTop, height: log.clientHeight };
+      scrolling.sight.value = sightIn(log);
   });
 }
 
