@@ -190,7 +190,7 @@ describe('a file that is no whole backup is refused, and nothing is made', () =>
     const file = (await cases[name]?.()) ?? '';
     const folder = fresh();
     await expect(restoreDataFolder(configOf(folder), file, true, now)).rejects.toThrow(
-      /is not a Deskbell backup|is damaged|can't be read/,
+      /is not a Deskbell backup|is damaged|can't be read|There is no file/,
     );
     expect(await stat(folder).catch(() => null)).toBeNull();
   });
