@@ -63,7 +63,7 @@ export async function exportOrganization(
           after,
           pageRows,
         );
-        for (const row of page.rows) rows += await exportRow(tx, service, table, row, put, id);
+        for (const row of page.rows) rows += await exportRow(tx, service, table, row, id, put);
         after = page.next;
         if (after === null) break;
       }
@@ -102,8 +102,8 @@ async function exportRow(
   service: Service,
   table: ExportedTable,
   row: AnyRow,
-  put: (value: object) => Promise<void>,
   organizationId: string,
+  put: (value: object) => Promise<void>,
 ): Promise<number> {
   const whole = table.name === 'visitors' ? await withoutMail(tx, service, row, organizationId) : row;
   const line = { table: table.name, row: unsealRow(service, table, whole, organizationId) };

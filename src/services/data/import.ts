@@ -294,6 +294,7 @@ async function insertRow(
 
 /** Who wants no mails of the organization gets none from here either. */
 async function noteNoMail(tx: Tx, { service, schemas, organizationId }: Import, row: AnyRow): Promise<void> {
+  if (row['no_mail'] === undefined) return;
   const { email, no_mail: noted } = schemas.visitors.parse(row);
   if (email === null || noted === undefined) return;
   await markAddress(tx, service, organizationId, email, noted.state, noted.created_at);
