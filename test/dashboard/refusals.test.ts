@@ -357,3 +357,71 @@ it('what needs an application first leads to where one is added', async () => {
   await page.getByRole('button', { name: 'Add an application' }).waitFor();
   expect(await page.evaluate('location.hash')).toBe('#/settings/applications');
 });
+
+describe('why something was not sent, and what the server warns of', () => {
+  const german = { locale: 'de-DE' };
+
+  it('a mail that failed says why, and a sentence that is not known stays', async () => {
+    const page = await visit('account', german);
+    const mail = (id: string, error: string) => ({
+      id,
+      about: 'reply',
+      recipient: 'v@example.com',
+      status: 'failed',
+      error,
+      createdAt: new Date().toISOString(),
+    });
+    await routeLoaded(page, /\/admin\/email\/deliveries/, (route) =>
+      route.fulfill({
+        json: {
+          deliveries: [
+            mail('1', 'the mail server answered 550 5.1.1 No such user'),
+            mail('2', 'its certificate is over'),
+            mail('3', 'the moon is in the way'),
+          ],
+          total: 3,
+        },
+      }),
+    );
+    await page.evaluate(`location.hash = '#/settings/mail'`);
+    const table = page.getByRole('table', { name: 'Mails' });
+    await table.getByText('Gescheitert: Antwort 550 5.1.1 No such user').waitFor();
+    await table.getByText('Gescheitert: das Zertifikat ist abgelaufen').waitFor();
+    await table.locator('[lang=en]').getByText('the moon is in the way').waitFor();
+    expect(await table.locator('[lang=en]').count()).toBe(1);
+  });
+
+  it('a test of the notifications says what to do, in sight on a phone', async () => {
+    const page = await visit('notifications', { ...german, viewport: { width: 360, height: 740 } });
+    await page.getByRole('button', { name: 'Testen' }).click();
+    const results = page.locator('.plain-list[role=status]');
+    await results.getByText('kein Mailserver ist eingerichtet').waitFor();
+    await results.getByText('keiner Ihrer Browser bekommt Push: drücken Sie dort').waitFor();
+    expect(await results.locator('[lang=en]').count()).toBe(0);
+    await expect
+      .poll(async () => {
+        const [list, bar] = [await results.boundingBox(), await page.locator('nav.sidebar').boundingBox()];
+        return (list?.y ?? 0) + (list?.height ?? 9_999) - (bar?.y ?? 0);
+      })
+      .toBeLessThan(1);
+  });
+
+  it('a domain that others may have names under is added with a warning', async () => {
+    const page = await visit(`applications/${acme.application.id}`, german);
+    const section = page.locator('.settings-section', { hasText: 'Domains' });
+    const add = async (domain: string): Promise<void> => {
+      await section.getByLabel('Domain', { exact: true }).fill(domain);
+      await section.getByRole('button', { name: 'Domain hinzufügen' }).click();
+    };
+    await add('github.io');
+    await section
+      .getByRole('status')
+      .getByText('Unter github.io kann jeder einen Namen haben: Eingetragen ist nur github.io selbst.')
+      .waitFor();
+    await add('bücher.example');
+    await section.getByRole('status').getByText('Gespeichert ist es als xn--bcher-kva.example').waitFor();
+    await add('plain.example');
+    await section.getByRole('cell', { name: 'plain.example' }).waitFor();
+    await expect.poll(() => section.getByText('Gespeichert ist es').count()).toBe(0);
+  });
+});
