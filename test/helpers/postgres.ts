@@ -4,9 +4,11 @@ import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import {
+  accessSync,
   chmodSync,
   chownSync,
   closeSync,
+  constants,
   cpSync,
   existsSync,
   mkdirSync,
@@ -148,9 +150,13 @@ function launch(
  * uses no number of a file again within seconds, looked through thousands of them for each, a tenth of all processor time.
  */
 function hasMemory(): boolean {
-  if (!existsSync(memory.folder)) return false;
-  const { bavail, bsize } = statfsSync(memory.folder);
-  return bavail * bsize >= memory.free;
+  try {
+    accessSync(memory.folder, constants.W_OK | constants.X_OK);
+    const { bavail, bsize } = statfsSync(memory.folder);
+    return bavail * bsize >= memory.free;
+  } catch {
+    return false;
+  }
 }
 
 /** Makes the server of the run. Called once in a run. */
