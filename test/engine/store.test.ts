@@ -118,6 +118,50 @@ describe('group commit', () => {
     },
   );
 
+  it.each([
+    ['as long as more come, where a commit takes long', [12, 1, 1, 1], 15],
+    ['until a turn brings none', [12, 1, 0, 1], 13],
+    ['until the group is full', [12, 88, 1], 100],
+  ])('waits for further turns %s', async (_name, turns, together) => {
+    let now = 0;
+    const time = vi.spyOn(clock, 'monotonic').mockImplementation(() => (now += 0.1));
+    await engine.store.write('server', put('slow'));
+    time.mockImplementation(() => now);
+    const writes: Promise<unknown>[] = [];
+    const arrive = (turn: number): void => {
+      for (let index = 0; index < (turns[turn] ?? 0); index += 1)
+        writes.push(engine.store.write('server', put(`k${writes.length}`)));
+      if (turn + 1 < turns.length) setImmediate(() => arrive(turn + 1));
+    };
+    arrive(0);
+    await writes[0];
+    expect([seenFromOutside(`k${together - 1}`), seenFromOutside(`k${together}`)]).toEqual([
+      `k${together - 1}`,
+      undefined,
+    ]);
+    await eventually(() => expect(writes).toHaveLength(turns.reduce((sum, many) => sum + many, 0)));
+    await Promise.all(writes);
+  });
+
+  it('waits for no more turns than a commit takes', async () => {
+    let now = 0;
+    const time = vi.spyOn(clock, 'monotonic').mockImplementation(() => (now += 0.1));
+    await engine.store.write('server', put('slow'));
+    time.mockImplementation(() => now);
+    const writes: Promise<unknown>[] = [];
+    const arrive = (many: number): void => {
+      now += 0.2;
+      for (let index = 0; index < many; index += 1)
+        writes.push(engine.store.write('server', put(`k${writes.length}`)));
+      if (writes.length < 16) setImmediate(() => arrive(1));
+    };
+    arrive(12);
+    await writes[0];
+    expect([seenFromOutside('k13'), seenFromOutside('k14')]).toEqual(['k13', undefined]);
+    await eventually(() => expect(writes).toHaveLength(16));
+    await Promise.all(writes);
+  });
+
   it('bounds a group, so that one commit never holds the loop for long', async () => {
     const before = commitsInLog(`${file()}-wal`);
     await Promise.all(

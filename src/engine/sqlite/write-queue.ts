@@ -117,6 +117,14 @@ const worthGathering = 12;
 const mostGatheringMs = 1;
 const refusedWrite = 'Storage refused the write.';
 
+/** A commit that waits for turns of the loop. */
+interface Gathering {
+  /** By the clock that never jumps, ms. */
+  readonly since: number;
+  /** Operations that were there at the last look. */
+  readonly size: number;
+}
+
 /**
  * What sending, indexing and telling others write: what writes a step passes it on to the known row, what appends takes its
  * numbers from the known end of the log, the others touch neither.
@@ -171,8 +179,10 @@ export class WriteQueue {
   #hasEnded = false;
   readonly #placing: MessagePlacing;
   #flushing = false;
-  /** The next commit has waited for a turn of the loop. */
-  #gathering = false;
+  /** What the next commit waits for; null: nothing. */
+  #gathering: Gathering | null = null;
+  /** How long the last commit took, ms. */
+  #lastCommitMs = 0;
   /** How long commits that no user waits for have held the lock since it was left free, ms. */
   #behindMs = 0;
   /** Runs while the lock is left free. */
@@ -274,17 +284,22 @@ export class WriteQueue {
 
   /**
    * Whether a commit waits for one more turn of the loop, which makes it a third larger under load: who was answered first
-   * sends again while the others are answered, and who was answered last misses this commit by a moment. A second turn brings
-   * hardly more.
+   * sends again while the others are answered, and who was answered last misses this commit by a moment. Further turns are
+   * worth it on a disk, whose commits take long: for as long as others come, and no longer than a commit takes.
    */
   #gathers(): boolean {
+    const now = this.#options.clock.monotonic();
     const first = this.#queue[0];
-    this.#gathering =
-      !this.#gathering &&
+    const size = this.#queue.length;
+    const begun = this.#gathering;
+    const isWorthIt =
       first !== undefined &&
-      this.#queue.length >= worthGathering &&
-      this.#options.clock.monotonic() - first.since < mostGatheringMs;
-    return this.#gathering;
+      size >= worthGathering &&
+      now - first.since < mostGatheringMs &&
+      (begun === null ||
+        (size > begun.size && size < maxGroupSize && now - begun.since < this.#lastCommitMs));
+    this.#gathering = isWorthIt ? { since: begun?.since ?? now, size } : null;
+    return isWorthIt;
   }
 
   #rest(): void {
@@ -332,7 +347,8 @@ export class WriteQueue {
     this.groupSizes.add(group.length);
     const ended = clock.monotonic();
     this.#placing.noteCommit(ended);
-    this.commitMs.add(ended - began);
+    this.#lastCommitMs = ended - began;
+    this.commitMs.add(this.#lastCommitMs);
     const users = countUsers(group);
     if (users === 0) this.#behindMs += ended - locked;
     onUsersCommitted({ committed: users, waiting: this.#queue.length, tookMs: ended - locked });
