@@ -223,15 +223,17 @@ export function sendAnswer(ctx: Context, common: readonly string[]): void {
   ) {
     const { headers, vary, cacheControl } = answer;
     const pieces = typeof json === 'string' ? [json] : json;
-    const length = String(pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0));
+    const length = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
     ctx.respond = false;
     const all = [...headers, 'Cache-Control', cacheControl ?? notKept, ...common];
-    all.push('Content-Type', jsonType, 'Content-Length', length);
+    all.push('Content-Type', jsonType, 'Content-Length', String(length));
     if (vary !== null) all.push('Vary', vary);
     res.writeHead(ctx.status, all);
-    const last = pieces.length - 1;
-    for (const piece of pieces.slice(0, last)) res.write(piece);
-    res.end(pieces[last]);
+    if (typeof json === 'string') endWithText(res, json, length);
+    else {
+      for (const piece of json) res.write(piece);
+      res.end();
+    }
     return;
   }
   handToKoa(ctx);
@@ -240,6 +242,15 @@ export function sendAnswer(ctx: Context, common: readonly string[]): void {
     const [name = '', value = ''] = common.slice(at, at + 2);
     if (!res.hasHeader(name)) ctx.set(name, value);
   }
+}
+
+/**
+ * Ends an answer with its text. ASCII is the same in Latin-1, which Node only copies, and in UTF-8, for which it looks at each
+ * character: that took a thirtieth of a request.
+ * @param bytes of the text in UTF-8
+ */
+function endWithText(res: Context['res'], text: string, bytes: number): void {
+  res.end(text, bytes === text.length ? 'latin1' : 'utf8');
 }
 
 /** Calls `end` when nothing more is sent; now, where the reader has gone already. */
