@@ -220,7 +220,7 @@ function browser(): object {
 
 async function pairs(way: Way): Promise<Pair[]> {
   const path = (token: string): string => `/api/v1/ws?token=${token}`;
-  const staff = way === 'operator' ? await (operated ??= createOperated()) : undefined;
+  const staff = way === 'operator' || way === 'both' ? await (operated ??= createOperated()) : undefined;
   const { visitors, key } = staff ?? tenant;
   return Promise.all(
     visitors.map(async ({ actor, conversationId }): Promise<Pair> => {
@@ -231,6 +231,7 @@ async function pairs(way: Way): Promise<Pair[]> {
         sender:
           ofStaff === undefined ? (way === 'visitor' ? ofVisitor : null) : `${path(ofStaff.token)}&mode=test`,
         listener: ofVisitor,
+        mutual: way === 'both',
         headers: {
           origin,
           'x-app-id': actor.applicationId,

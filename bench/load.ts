@@ -96,28 +96,24 @@ async function openSocket(address: Address, pair: Pair, path: string): Promise<W
   return socket;
 }
 
-async function joined(address: Address, pair: Pair, onMessage: () => void): Promise<void> {
-  const socket = await openSocket(address, pair, pair.listener);
+/** A socket that has joined its pair's conversation. */
+async function joined(address: Address, pair: Pair, path: string, onMessage: () => void): Promise<WebSocket> {
+  const socket = await openSocket(address, pair, path);
   const { promise, resolve } = Promise.withResolvers<void>();
   socket.on('message', (data: Buffer) => {
     // Looked at without parsing: the generator shall not be what is measured.
     if (data.includes('"message:new"')) onMessage();
     else if (data.includes('"room:joined"')) resolve();
   });
-  socket.send(wrap[pair.framing]('room:join', `{"conversationId":"${pair.conversationId}","echo":true}`));
+  const echo = pair.mutual ? '' : ',"echo":true';
+  socket.send(wrap[pair.framing]('room:join', `{"conversationId":"${pair.conversationId}"${echo}}`));
   await promise;
+  return socket;
 }
 
 type Sender = () => void;
 
-async function socketSender(
-  address: Address,
-  pair: Pair,
-  path: string,
-  tally: Tally,
-  again: (send: Sender) => void,
-): Promise<Sender> {
-  const socket = await openSocket(address, pair, path);
+function socketSender(socket: WebSocket, pair: Pair, tally: Tally, again: (send: Sender) => void): Sender {
   const marker = Buffer.from('"clientMessageId":"');
   const send = (): void =>
     socket.send(
@@ -209,13 +205,18 @@ async function open(order: Extract<Order, { what: 'open' }>): Promise<null> {
   const again = (send: Sender): void => {
     if (closedLoop) send();
   };
+  const heard = (): void => void (tally.delivered += 1);
   for (const pair of order.pairs) {
-    await joined(address, pair, () => (tally.delivered += 1));
-    senders.push(
-      await (pair.sender === null
-        ? restSender(address, pair, tally, again)
-        : socketSender(address, pair, pair.sender, tally, again)),
-    );
+    const listener = await joined(address, pair, pair.listener, heard);
+    if (pair.sender === null) {
+      senders.push(await restSender(address, pair, tally, again));
+      continue;
+    }
+    const sender = pair.mutual
+      ? await joined(address, pair, pair.sender, heard)
+      : await openSocket(address, pair, pair.sender);
+    senders.push(socketSender(sender, pair, tally, again));
+    if (pair.mutual) senders.push(socketSender(listener, pair, tally, again));
   }
   return null;
 }

@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Child, ways } from './protocol.ts';
 import { idleMemory, median, startUp, versionTime } from './program.ts';
-import { compareSends, peers, sendTable } from './sends.ts';
+import { compareSends, overSocket, peers, sendTable } from './sends.ts';
 
 const help = `npm run bench [-- options]
 
   --only NAMES      ws, rest, start, idle, sockets, version; several with commas (all of these);
-                    of ws and rest also one alone: visitor, operator, origin, key;
+                    of ws and rest also one alone: both, visitor, operator, origin, key;
                     dashboard: first queue, key to paint and heap in a real browser, beside the aims;
                     widget: its cost in a real browser on a slow line, against a page without it;
                     assistant: an answer from 20,000 passages, against a bare full-text match;
@@ -103,9 +103,7 @@ async function sends(): Promise<void> {
         randomIds: values['random-ids'],
         rounds: numbers.rounds,
         seconds: numbers.seconds,
-        ways: ways.filter(
-          (way) => chosen.has(way === 'visitor' || way === 'operator' ? 'ws' : 'rest') || chosen.has(way),
-        ),
+        ways: ways.filter((way) => chosen.has(overSocket(way) ? 'ws' : 'rest') || chosen.has(way)),
         peers: peers.filter((peer) => values.peers.split(',').includes(peer)),
         beside: values.beside,
         flags: profiling,

@@ -92,8 +92,9 @@ serveQuestions({
   pairs: async (way) =>
     conversations.map((conversationId) => ({
       conversationId,
-      sender: way === 'visitor' || way === 'operator' ? '/' : null,
+      sender: way === 'origin' || way === 'key' ? null : '/',
       listener: '/',
+      mutual: way === 'both',
       headers: {},
       framing: 'plain',
     })),

@@ -45,11 +45,12 @@ const path = '/socket.io/?EIO=4&transport=websocket';
 
 serveQuestions({
   address: () => ({ host: '127.0.0.1', port, database }),
-  pairs: async () =>
+  pairs: async (way) =>
     conversations.map((conversationId) => ({
       conversationId,
       sender: path,
       listener: path,
+      mutual: way === 'both',
       headers: {},
       framing: 'socket.io',
     })),

@@ -3,8 +3,11 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { LoopMeter, type Hold } from './hold.ts';
 
-/** How a message is sent; it is always delivered over WebSocket, to the other side of its pair. */
-export const ways = ['visitor', 'operator', 'origin', 'key'] as const;
+/**
+ * How a message is sent; it is always delivered over WebSocket, to the other side of its pair. `both`: visitor and operator
+ * write to each other, so that each socket sends and receives.
+ */
+export const ways = ['both', 'visitor', 'operator', 'origin', 'key'] as const;
 export type Way = (typeof ways)[number];
 
 /** Two sides of one conversation: what one sends, the other receives. */
@@ -14,6 +17,8 @@ export interface Pair {
   readonly sender: string | null;
   /** Path and query of the socket that joins the conversation and receives. */
   readonly listener: string;
+  /** Whether the sender has joined as well and receives what the listener sends. */
+  readonly mutual: boolean;
   /** Headers of upgrades and REST calls. */
   readonly headers: Readonly<Record<string, string>>;
   /** What frames are wrapped in. */

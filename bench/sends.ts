@@ -94,7 +94,7 @@ function startPeer(peer: Peer, { folder, pairs, flags }: SendOptions, start: Sta
 }
 
 /** Whether messages are sent over WebSocket this way, not over REST. */
-const overSocket = (way: Way): boolean => way === 'visitor' || way === 'operator';
+export const overSocket = (way: Way): boolean => way !== 'origin' && way !== 'key';
 
 /**
  * Sends in every way to every server.
@@ -295,6 +295,7 @@ export function sendTable(figures: readonly Figures[]): string[] {
 }
 
 const wayNames: Readonly<Record<Way, string>> = {
+  both: 'WS both',
   visitor: 'WS visitor',
   operator: 'WS operator',
   origin: 'REST origin',

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, expect, test } from 'vitest';
-import type { Child } from '../../bench/protocol.ts';
+import { ways, type Child } from '../../bench/protocol.ts';
 import { createPeerStore } from '../../bench/peer-store.ts';
-import { assertWhole, compareSends, peers, sendTable, untilResting } from '../../bench/sends.ts';
+import { assertWhole, compareSends, overSocket, peers, sendTable, untilResting } from '../../bench/sends.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'deskbell-bench-test-'));
 afterAll(() => rm(folder, { recursive: true, force: true }));
@@ -22,7 +22,7 @@ test('every server stores what it acknowledges, and each figure is a number', as
         randomIds: false,
         rounds: 1,
         seconds: 0.05,
-        ways: ['visitor', 'operator', 'origin', 'key'],
+        ways: [...ways],
         peers: [...peers],
         flags: [],
         lookMs: 10,
@@ -30,12 +30,12 @@ test('every server stores what it acknowledges, and each figure is a number', as
       children,
     );
     expect(figures.map(({ way, server }) => `${way} ${server}`)).toEqual(
-      ['visitor', 'operator', 'origin', 'key'].flatMap((way) =>
+      ways.flatMap((way) =>
         [
           'deskbell',
           'ceiling',
           'fair',
-          ...(way === 'visitor' || way === 'operator' ? ['socketio', 'socketio-grouped'] : []),
+          ...(overSocket(way) ? ['socketio', 'socketio-grouped'] : []),
           'reach',
         ].map((server) => `${way} ${server}`),
       ),
@@ -45,7 +45,7 @@ test('every server stores what it acknowledges, and each figure is a number', as
         if (name === 'laterMicros') expect(value, `${server} ${name}`).toBeGreaterThanOrEqual(0);
         else expect(value, `${server} ${name}`).toBeGreaterThan(0);
     expect(figures.filter(({ server }) => server === 'ceiling').map(({ cpuRatio }) => cpuRatio)).toEqual([
-      1, 1, 1, 1,
+      1, 1, 1, 1, 1,
     ]);
     expect(sendTable(figures)).toHaveLength(figures.length + 2);
   } finally {
