@@ -4,9 +4,9 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { Child, ways } from './protocol.ts';
+import { Child, overSocket, ways } from './protocol.ts';
 import { idleMemory, median, startUp, versionTime } from './program.ts';
-import { compareSends, overSocket, peers, sendTable } from './sends.ts';
+import { compareSends, peers, sendTable } from './sends.ts';
 
 const help = `npm run bench [-- options]
 

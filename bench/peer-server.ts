@@ -10,7 +10,7 @@ import Koa from 'koa';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { z } from 'zod';
 import { createPeerStore, type StoredMessage } from './peer-store.ts';
-import { serveQuestions } from './protocol.ts';
+import { overSocket, serveQuestions } from './protocol.ts';
 
 const [folder = '', pairCount = '50', rows = 'least'] = process.argv.slice(2);
 const database = join(folder, `${rows}.db`);
@@ -92,7 +92,7 @@ serveQuestions({
   pairs: async (way) =>
     conversations.map((conversationId) => ({
       conversationId,
-      sender: way === 'origin' || way === 'key' ? null : '/',
+      sender: overSocket(way) ? '/' : null,
       listener: '/',
       mutual: way === 'both',
       headers: {},

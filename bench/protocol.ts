@@ -10,6 +10,9 @@ import { LoopMeter, type Hold } from './hold.ts';
 export const ways = ['both', 'visitor', 'operator', 'origin', 'key'] as const;
 export type Way = (typeof ways)[number];
 
+/** Whether messages are sent over WebSocket this way, not over REST. */
+export const overSocket = (way: Way): boolean => way !== 'origin' && way !== 'key';
+
 /** Two sides of one conversation: what one sends, the other receives. */
 export interface Pair {
   readonly conversationId: string;

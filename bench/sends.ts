@@ -10,7 +10,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import Database from 'better-sqlite3';
 import { median } from './program.ts';
-import { Child, type Sent, type Way } from './protocol.ts';
+import { Child, overSocket, type Sent, type Way } from './protocol.ts';
 
 export interface SendOptions {
   /** Where the databases are made. */
@@ -92,9 +92,6 @@ function startPeer(peer: Peer, { folder, pairs, flags }: SendOptions, start: Sta
   if (peer === 'socketio-grouped') return start('./peer-socketio.ts', [folder, count, 'group']);
   return start('./peer-server.ts', [folder, count, peer === 'fair' ? 'fair' : 'least']);
 }
-
-/** Whether messages are sent over WebSocket this way, not over REST. */
-export const overSocket = (way: Way): boolean => way !== 'origin' && way !== 'key';
 
 /**
  * Sends in every way to every server.
