@@ -1,47 +1,62 @@
 // How much one connection may make of few bytes. Nearly no client sends a second request before the answer to the first,
-// but HTTP allows it, and 64 KiB hold two thousand: Node begins all of them in one turn of the loop. And they hold ten
+// but HTTP allows it, and 64 KiB hold two thousand: Node would begin all of them in one turn of the loop. And they hold ten
 // thousand pieces of a body in chunks, each of which is a call of its own.
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Clock } from '../engine/engine.ts';
 import { rateLimited, ServiceError } from '../services/core/errors.ts';
 import { endConnection } from './client-error.ts';
 
-/** Requests of one connection that are begun in one turn of the loop: a few milliseconds' work. */
+/** Requests that a connection may have sent and that are not answered: the one under way, and those that wait behind it. */
 export const maxAtOnce = 32;
+/** Once so much of a turn of the loop has gone into requests that had waited, others go on waiting, ms. */
+const mostMs = 15;
 
 const window = { limit: maxAtOnce, windowMs: 1_000 };
 
+type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+
 /**
- * Counts the requests that came at once.
- * @returns for each request whether it is to be served, is the first of its connection that is too many, or comes after
- *   that one
+ * Begins the requests of each connection one after the other, each when the one before it is answered, and ends a
+ * connection on which too many wait. Requests that have waited share a few milliseconds of a turn of the loop, whatever
+ * the number of their connections.
+ * @param answer begins a request; a connection that closes takes those that wait on it along
  */
-export function createBurstCounter(): (request: IncomingMessage) => 'serve' | 'refuse' | 'drop' {
-  let sender: Socket | null = null;
-  let sent = 0;
-  let isTurnCounted = false;
-  const nextTurn = (): void => {
-    sender = null;
-    isTurnCounted = false;
+export function oneByOne(answer: Answer, clock: Pick<Clock, 'monotonic'>): Answer {
+  const waiting = new WeakMap<Socket, number>();
+  /** When the first of this turn was begun; null: none was. */
+  let began: number | null = null;
+  const endTurn = (): void => {
+    began = null;
   };
-  return ({ socket }) => {
-    if (!isTurnCounted) {
-      isTurnCounted = true;
-      setImmediate(nextTurn);
-    }
-    // All that a connection has sent comes in one go: several pieces, where they are full.
-    if (socket !== sender) {
-      sender = socket;
-      sent = 0;
-    }
-    sent += 1;
-    if (sent <= maxAtOnce) return 'serve';
-    return sent === maxAtOnce + 1 ? 'refuse' : 'drop';
+  const beginLater: Answer = (request, response) => {
+    setImmediate(() => {
+      // The first of a turn begins whatever the clock says.
+      if (began === null) {
+        began = clock.monotonic();
+        setImmediate(endTurn);
+        answer(request, response);
+      } else if (clock.monotonic() - began < mostMs) answer(request, response);
+      else beginLater(request, response);
+    });
+  };
+  return (request, response) => {
+    // Node gives an answer its connection when those before it are written.
+    if (response.socket !== null) return answer(request, response);
+    const { socket } = request;
+    const count = (waiting.get(socket) ?? 0) + 1;
+    waiting.set(socket, count);
+    if (count === maxAtOnce) endConnection(socket, tooManyAtOnce());
+    if (count >= maxAtOnce) return undefined;
+    response.once('socket', () => {
+      waiting.set(socket, (waiting.get(socket) ?? 1) - 1);
+      beginLater(request, response);
+    });
+    return undefined;
   };
 }
 
-/** What is said to who sends more. */
-export function tooManyAtOnce(): ServiceError {
+function tooManyAtOnce(): ServiceError {
   const message = `One connection sends at most ${maxAtOnce} requests before it has read their answers`;
   return rateLimited('per_address', [window], window, window.windowMs, message);
 }

@@ -8,8 +8,7 @@ import { socketPath, visitorApiPrefix } from '../protocol/codes.ts';
 import { restarting, ServiceError } from '../services/core/errors.ts';
 import { countRequest } from '../services/core/metrics.ts';
 import type { Service } from '../services/service.ts';
-import { createBurstCounter, isOpenEnded, limitPieces, tooManyAtOnce } from './bursts.ts';
-import { endConnection } from './client-error.ts';
+import { isOpenEnded, limitPieces, oneByOne } from './bursts.ts';
 import { hasManyHeaders } from './connections.ts';
 import { commonHeaderList } from './common-headers.ts';
 import { setCorsHeaders, sendPreflight, isVisitorPath } from './cors.ts';
@@ -176,16 +175,15 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
   });
 
   const answer = answerer(koa);
-  const countBurst = createBurstCounter();
+  const begin = oneByOne((request, response) => {
+    limitBodyTime(request);
+    void answer(request, response);
+  }, service.engine.clock);
   return {
     handle: (request, response) => {
-      const verdict = countBurst(request);
-      if (verdict === 'refuse') endConnection(request.socket, tooManyAtOnce());
-      if (verdict !== 'serve') return;
-      limitBodyTime(request);
       limitPieces(request);
       request.url = pathOfTarget(request.url ?? '/');
-      void answer(request, response);
+      begin(request, response);
     },
     stopAccepting: () => {
       goingAway = true;
