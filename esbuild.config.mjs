@@ -104,6 +104,19 @@ const exportsOnUse = {
   },
 };
 
+/** Commander starts programs only for commands that are files of their own, of which there is none: 2 ms of each command. */
+const lateChildProcess = {
+  name: 'late-child-process',
+  setup(build) {
+    build.onResolve({ filter: /^node:child_process$/ }, ({ path, importer }) =>
+      /[\\/]commander[\\/]/.test(importer) ? { path, namespace: 'on-use' } : null,
+    );
+    build.onLoad({ filter: /.*/, namespace: 'on-use' }, ({ path }) => ({
+      contents: `export default { get spawn() { return process.getBuiltinModule('${path}').spawn; } };`,
+    }));
+  },
+};
+
 /** What string-width makes at its start though only texts beyond ASCII need it: for that, Node loads tables (30 ms). */
 const lateWidthTables = {
   name: 'late-width-tables',
@@ -193,6 +206,7 @@ const targets = [
       withoutLocales,
       withoutStyleParser,
       exportsOnUse,
+      lateChildProcess,
       lateWidthTables,
       oneTableOfTypes,
       parsedTableOfTypes,

@@ -192,21 +192,24 @@ test('the bill of materials is CycloneDX, and names what is installed and what w
   expect([...new Set(names)].toSorted()).toEqual([...new Set([...bundled, ...brought])].toSorted());
 });
 
-test('a start loads neither an HTTP client nor a parser of style sheets', async () => {
+test('a start loads neither an HTTP client nor a parser of style sheets, and a command nothing to start others with', async () => {
   const report = join(folder, 'loaded.json');
   const atExit = `process.once('exit', () => process.getBuiltinModule('fs')
     .writeFileSync(${JSON.stringify(report)}, JSON.stringify(process.moduleLoadList)))`;
-  const server = new Running(
-    'node_modules/.bin/deskbell',
-    ['serve', '--json', '--port', '0', '--data', join(folder, 'started')],
-    {
-      cwd: installed,
-      env: { ...environment, NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(atExit)}` },
-    },
-  );
+  const options = {
+    cwd: installed,
+    env: { ...environment, NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(atExit)}` },
+  };
+  const readLoaded = async (): Promise<string[]> => JSON.parse(await readFile(report, 'utf8')) as string[];
+
+  await run('node_modules/.bin/deskbell', ['--version'], options);
+  expect((await readLoaded()).filter((name) => name.includes('child_process'))).toEqual([]);
+
+  const args = ['serve', '--json', '--port', '0', '--data', join(folder, 'started')];
+  const server = new Running('node_modules/.bin/deskbell', args, options);
   await server.line(/"url"/);
   expect(await server.stop('SIGTERM')).toMatchObject({ code: 0 });
-  const loaded = JSON.parse(await readFile(report, 'utf8')) as string[];
+  const loaded = await readLoaded();
   expect(loaded).toContain('NativeModule http');
   expect(loaded.filter((name) => name.includes('undici'))).toEqual([]);
   const notices = await readFile(
