@@ -176,7 +176,6 @@ export async function createServerFixture(names: readonly string[]): Promise<Ser
   const environmentOf = (name: string): Record<string, string> => ({
     DESKBELL_CONFIG: join(folder, 'people', name),
     DESKBELL_DATA: join(folder, 'no-data'),
-    XDG_CACHE_HOME: join(folder, 'cache'),
   });
   const draftsOf = (name: string): string => join(folder, 'people', name, 'drafts');
   const member = (name: string): { email: string; id: string } => {

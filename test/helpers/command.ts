@@ -17,7 +17,8 @@ export interface Outcome {
 /**
  * The environment of a fresh shell whose `node` is the one that runs the tests: without what npm
  * hands to its scripts (an inner npm would take the outer one's folder for its own) and without
- * settings of Deskbell's.
+ * settings of Deskbell's. What the program keeps of its compiled code stays in the checkout, not in the home of the person
+ * who runs the tests.
  */
 export function cleanEnvironment(extra: Record<string, string> = {}): Record<string, string> {
   const inherited = Object.entries(process.env).filter(
@@ -32,7 +33,12 @@ export function cleanEnvironment(extra: Record<string, string> = {}): Record<str
   const path = (environment['PATH'] ?? '')
     .split(delimiter)
     .filter((folder) => !folder.includes('node_modules'));
-  return { ...environment, PATH: [dirname(process.execPath), ...path].join(delimiter), ...extra };
+  return {
+    ...environment,
+    PATH: [dirname(process.execPath), ...path].join(delimiter),
+    XDG_CACHE_HOME: join(repository, 'node_modules/.cache'),
+    ...extra,
+  };
 }
 
 /** A running command, with what it has printed so far. */
