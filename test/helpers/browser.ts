@@ -158,18 +158,32 @@ export async function openBrowserPage(
   return { page, problems: complaints, close: () => context.close() };
 }
 
+/** How often a page is asked before it is told anew. */
+const probes = 20;
+
 /**
  * Routes requests of a page that is loaded already, as `page.route` does. Chromium tells such a page only some time after
- * that has returned that its requests are to be held: one that comes before is not routed. It asks the page's own address
- * until that is answered by a route, so the page's policy must allow it; where it does not, set routes and load the page anew.
+ * that has returned that its requests are to be held, and was once seen not to tell it in two minutes: one that comes
+ * before is not routed. It asks the page's own address until that is answered by a route, and begins anew where that does
+ * not come, so the page's policy must allow it; where it does not, set routes and load the page anew.
  */
 export async function routeLoaded(page: Page, ...[url, handler]: Parameters<Page['route']>): Promise<void> {
-  await page.route(url, handler);
   const isProbe = ({ searchParams }: URL): boolean => searchParams.has('routed');
-  await page.route(isProbe, (route) => route.fulfill({ body: 'routed' }));
+  const isRouted = async (): Promise<boolean> => {
+    for (let asked = 0; asked < probes; asked += 1) {
+      const answer: unknown = await page.evaluate(`fetch('?routed').then((answer) => answer.text())`);
+      if (answer === 'routed') return true;
+      await page.waitForTimeout(50);
+    }
+    return false;
+  };
   await eventually(async () => {
-    const answer: unknown = await page.evaluate(`fetch('?routed').then((answer) => answer.text())`);
-    if (answer !== 'routed') throw new Error('The page does not know yet that its requests are held.');
+    await page.route(url, handler);
+    await page.route(isProbe, (route) => route.fulfill({ body: 'routed' }));
+    const routed = await isRouted();
+    await page.unroute(isProbe);
+    if (routed) return;
+    await page.unroute(url, handler);
+    throw new Error('The page does not know yet that its requests are held.');
   });
-  await page.unroute(isProbe);
 }
