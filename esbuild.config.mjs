@@ -109,7 +109,7 @@ const lateChildProcess = {
   name: 'late-child-process',
   setup(build) {
     build.onResolve({ filter: /^node:child_process$/ }, ({ path, importer }) =>
-      /[\\/]commander[\\/]/.test(importer) ? { path, namespace: 'on-use' } : null,
+      /[\\/]node_modules[\\/]commander[\\/]/.test(importer) ? { path, namespace: 'on-use' } : null,
     );
     build.onLoad({ filter: /.*/, namespace: 'on-use' }, ({ path }) => ({
       contents: `export default { get spawn() { return process.getBuiltinModule('${path}').spawn; } };`,

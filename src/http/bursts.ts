@@ -31,13 +31,12 @@ export function oneByOne(answer: Answer, clock: Pick<Clock, 'monotonic'>): Answe
   };
   const beginLater: Answer = (request, response) => {
     setImmediate(() => {
-      // The first of a turn begins whatever the clock says.
+      const now = clock.monotonic();
       if (began === null) {
-        began = clock.monotonic();
+        began = now;
         setImmediate(endTurn);
-        answer(request, response);
-      } else if (clock.monotonic() - began < mostMs) answer(request, response);
-      else beginLater(request, response);
+      }
+      (now - began < mostMs ? answer : beginLater)(request, response);
     });
   };
   return (request, response) => {

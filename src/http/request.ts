@@ -100,7 +100,7 @@ export function clientAddressOf(ctx: Context, trustProxy: number): string {
 
 const hangUps = new WeakMap<Socket, AbortSignal>();
 
-/** Aborted once a connection is closed. One for all of its requests: a client may send many at once, and hang up on all. */
+/** Aborted once a connection is closed. One for all of its requests, which come one after the other. */
 export function untilGone(socket: Socket): AbortSignal {
   const known = hangUps.get(socket);
   if (known !== undefined) return known;

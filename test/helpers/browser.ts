@@ -171,7 +171,9 @@ export async function routeLoaded(page: Page, ...[url, handler]: Parameters<Page
   const isProbe = ({ searchParams }: URL): boolean => searchParams.has('routed');
   const isRouted = async (): Promise<boolean> => {
     for (let asked = 0; asked < probes; asked += 1) {
-      const answer: unknown = await page.evaluate(`fetch('?routed').then((answer) => answer.text())`);
+      const answer: unknown = await page
+        .evaluate(`fetch('?routed').then((answer) => answer.text())`)
+        .catch(() => null);
       if (answer === 'routed') return true;
       await page.waitForTimeout(50);
     }

@@ -286,13 +286,15 @@ describe('long ones of an organization', () => {
       const closed = Promise.all(sockets.map((socket) => once(socket, 'close')));
       for (const socket of sockets) socket.write(requestBytes(one.url, { path, headers }));
       await closed;
+      const heard = looks;
       const replies = await Promise.all(
         Array.from({ length: 20 }, () => ask(one, ann, 'GET', '/admin/ai-log?limit=1')),
       );
       expect(new Set(replies.map(({ status, body }) => [status, body.total].join()))).toEqual(
         new Set([`200,${count}`]),
       );
-      // Where it is told of the others later, each may have looked once by then.
+      expect(heard - dropAt).toBeLessThan(4);
+      // Where the server is told of the others later, each may have looked once by then.
       expect(looks - dropAt - 20 * whole).toBeLessThan(3 + asked);
       expect(whole).toBeGreaterThan(10);
       expect(app.logged.join('')).not.toContain('internal error');
